@@ -24,8 +24,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 	"github.com/agentry-dev/agentry/inputs/sops"
-	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // Credentials are the resolved credentials of a pipeline.

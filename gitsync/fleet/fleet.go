@@ -21,8 +21,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 	"github.com/agentry-dev/agentry/inputs/sops"
-	"github.com/agentry-dev/agentry/internal/kustomizer"
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 

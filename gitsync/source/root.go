@@ -86,8 +86,8 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes
 	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: d.Build, Before: before,
 		Changed: changed,
 		Builds:  builds,
-		Options: roots.Options{Open: d.open(at), Kustomize: d.Kustomize, Charts: charts, PassThrough: d.opts.PassThrough,
-			Tenants: d.opts.Tenants, Secrets: d.Secrets},
+		Options: roots.Options{Open: d.open(at), Kustomize: d.Kustomize, Charts: charts,
+			PassThrough: d.opts.PassThrough, Tenants: d.opts.Tenants, Secrets: d.Secrets},
 		Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: d.revisions()}}
 	for range maxRounds {
 		found, err := search.Find(d.pass.Context())
@@ -286,8 +286,8 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer
 	open := func() (tree.Files, func(), error) { return d.open(f.root.at)() } // root.at may change before the call
 	built, err := inputs.Build(ctx, files, f.root.Root, inputs.Options{
 		Manifest: opts, Source: d.Label, Builds: builds, Work: d.pass.Work,
-		Options: roots.Options{Open: open, Kustomize: d.Kustomize, Charts: charts, PassThrough: opts.PassThrough, Tenants: opts.Tenants,
-			Secrets: d.Secrets}})
+		Options: roots.Options{Open: open, Kustomize: d.Kustomize, Charts: charts, PassThrough: opts.PassThrough,
+			Tenants: opts.Tenants, Secrets: d.Secrets}})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)
 	}

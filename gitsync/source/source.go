@@ -8,8 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 	"github.com/agentry-dev/agentry/inputs/sops"
-	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // Source is one source of a pipeline with its contents.

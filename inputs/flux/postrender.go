@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
-	"github.com/agentry-dev/agentry/internal/kustomizer"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 )
 
 // PostRender applies the release's post-renderers to all objects of a chart, because a patch may target an object that

@@ -82,12 +82,13 @@ func (w *Workers) question(ctx context.Context, kind byte, of any) (a *Answer, t
 	if err != nil {
 		return nil, "", err
 	}
-	data, err = w.pool.Ask(ctx, worker.Question{Kind: kind, Data: data, OnMessage: func(kind byte, data []byte) ([]byte, error) {
+	note := func(kind byte, data []byte) ([]byte, error) {
 		if kind != frame.Template {
 			return nil, errors.New("an unknown frame")
 		}
 		return nil, frame.Decode(data, &template)
-	}})
+	}
+	data, err = w.pool.Ask(ctx, worker.Question{Kind: kind, Data: data, OnMessage: note})
 	if err != nil {
 		return nil, template, err
 	}

@@ -21,9 +21,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 	"github.com/agentry-dev/agentry/inputs/tree"
-	"github.com/agentry-dev/agentry/internal/kustomizer"
-	"github.com/agentry-dev/agentry/internal/worker"
 )
 
 // Open opens the files of a build again, to find positions in them. The returned function closes them.
@@ -97,7 +96,7 @@ func (c *checker) build(ctx context.Context, folder string, opts Options) ([]man
 	b := &builder{checker: c, ctx: ctx, root: root, folder: folder, opts: opts}
 	docs, err := b.run(cpu, types.OriginAnnotations, types.TransformerAnnotations)
 	if failed, ok := errors.AsType[*kustomizer.Failure](err); ok {
-		if cpu == 0 || failed.Reason == worker.Output {
+		if cpu == 0 || failed.IsTooLarge() {
 			return nil, b.exceeds(failed)
 		}
 		// kustomize notes each patch in each object, and for each patch reads all notes of the object again
@@ -166,7 +165,7 @@ type builder struct {
 // exceeds returns the error about a build that exceeds a limit.
 func (b *builder) exceeds(f *kustomizer.Failure) error {
 	hint := "split the kustomization, or merge patches with the same target"
-	if f.Reason == worker.Output {
+	if f.IsTooLarge() {
 		hint = "split the kustomization"
 	}
 	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: b.root.name, Message: f.Error(),
@@ -267,7 +266,8 @@ func (b *builder) documents(objects []kustomizer.Object) []manifest.Built {
 func isTraced(text []byte, wanted []string) bool {
 	return !slices.Contains(wanted, types.OriginAnnotations) &&
 		bytes.Contains(text, []byte("config.kubernetes.io/origin: ")) ||
-		!slices.Contains(wanted, types.TransformerAnnotations) && bytes.Contains(text, []byte("config.kubernetes.io/transformations: "))
+		!slices.Contains(wanted, types.TransformerAnnotations) &&
+			bytes.Contains(text, []byte("config.kubernetes.io/transformations: "))
 }
 
 // explain turns an error from reading a tree into an [*Error] if the content of the tree is to blame.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/internal/kustomizer"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 )
 
 // cause is a known error of kustomize, and the message to show instead. Its groups match only names of objects.

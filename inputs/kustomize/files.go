@@ -7,8 +7,8 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 	"github.com/agentry-dev/agentry/inputs/tree"
-	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // files are what kustomize may read of a [tree.Tree] for one build. Unchecked kustomizations cannot be read.

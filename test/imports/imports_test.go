@@ -51,7 +51,7 @@ func allowed() map[string][]string {
 			"generator/internal"},
 		"generator/selfmonitoring": {"generator/runtimes"},
 		"generator/patch": {"generator/diag", "generator/manifest", "generator/workload",
-			"internal/kustomizer", "internal/expression"},
+			"internal/panics", "internal/expression"},
 		"generator/podsecurity": {"generator/diag"},
 		"generator/rbac":        {"generator/diag", "generator/manifest", "generator/model"},
 		"generator/difference": {"generator/diag", "generator/manifest", "generator/workload",
@@ -67,6 +67,7 @@ func allowed() map[string][]string {
 
 		"inputs/chart":           {"inputs/helm", "inputs/tree", "internal/panics", "internal/httpclient"},
 		"inputs/helm":            {"internal/worker"},
+		"inputs/kustomizer":      {"generator/api/references", "generator/diag", "internal/panics", "internal/worker"},
 		"inputs/helm/helmworker": {"generator/diag", "inputs/helm", "internal/worker"},
 		"inputs/sops":            {"generator/diag", "generator/manifest", "internal/worker", "internal/expression"},
 		"inputs/sops/sopsworker": {"inputs/sops", "internal/worker"},
@@ -75,10 +76,9 @@ func allowed() map[string][]string {
 		"internal/httpclient":   {},
 		"internal/panics":       {},
 		"internal/expression":   {},
-		"internal/kustomizer":   {"internal/panics"},
 		"internal/worker":       {},
 		"internal/httpserver":   {"internal/panics"},
-		"gitsync": {"generator", "gitsync", "inputs/chart", "inputs/helm", "inputs/sops",
+		"gitsync": {"generator", "gitsync", "inputs/chart", "inputs/helm", "inputs/kustomizer", "inputs/sops",
 			"internal/panics", "internal/httpclient", "internal/webhook/kind", "internal/worker"},
 		"gitsync/budget":     {"gitsync/repo/limit"},
 		"gitsync/repo":       {"generator/diag", "gitsync/budget", "internal/httpclient"},
@@ -87,7 +87,7 @@ func allowed() map[string][]string {
 		"gitsync/pipeline": {"generator", "inputs", "inputs/helm", "inputs/sops", "gitsync/budget",
 			"gitsync/repo", "internal/webhook/kind"},
 		"inputs": {"generator/api/references", "generator/diag", "generator/manifest",
-			"generator/passthrough", "gitsync/sourceignore", "internal/panics", "internal/kustomizer"},
+			"generator/passthrough", "gitsync/sourceignore", "internal/panics"},
 		"gitsync/source": {"generator/diag", "generator/manifest", "inputs", "gitsync/budget",
 			"gitsync/pipeline", "gitsync/repo", "gitsync/signature", "gitsync/sourceignore", "internal/panics"},
 		"gitsync/branch": {"generator/manifest", "generator/passthrough", "generator/secretref", "generator/workload",
@@ -104,7 +104,8 @@ func allowed() map[string][]string {
 		"internal":    {"generator", "gitsync", "inputs", "sd", "internal"},
 		"cmd":         {"generator", "gitsync", "inputs", "sd", "internal"},
 		"test":        {"generator", "gitsync", "sd", "internal", "test"},
-		"test/builds": {"inputs"},
+		"test/builds":     {"inputs"},
+		"test/testworker": {"inputs"},
 	}
 }
 

@@ -3,7 +3,7 @@ package testworker
 import (
 	"sync"
 
-	"github.com/agentry-dev/agentry/internal/kustomizer"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 )
 
 // Kustomize returns the processes in which the tests of a program build kustomizations. They end with it.

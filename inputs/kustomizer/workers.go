@@ -42,8 +42,9 @@ func NewWorkers(opts Options) *Workers {
 // Close ends idle workers now, and busy ones when their work is done.
 func (w *Workers) Close() { w.pool.Close() }
 
-// Build builds a job. open opens a path of the file system. A job that exceeds a limit is a [*Failure]; cpu, if it is set and
-// lower, replaces the limit of processor time. Other errors are ctx's, or say that no process can be started.
+// Build builds a job. open opens a path of the file system. A job that exceeds a limit is a [*Failure]; cpu, if
+// it is set and lower, replaces the limit of processor time. Other errors are ctx's, or say that no process can be
+// started.
 func (w *Workers) Build(ctx context.Context, job Job, cpu time.Duration, open func(path string) Entry) (Result,
 	error) {
 	var r Result
@@ -93,7 +94,8 @@ func (w *Workers) ask(ctx context.Context, q worker.Question, of any, open func(
 
 // decode reads a value that this program wrote in another process.
 func decode(data []byte, into any) error {
-	mode, err := cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid, MaxMapPairs: 1 << 20, MaxArrayElements: 1 << 20}.DecMode()
+	mode, err := cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid, MaxMapPairs: 1 << 20,
+		MaxArrayElements: 1 << 20}.DecMode()
 	if err != nil {
 		return err
 	}

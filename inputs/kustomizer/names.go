@@ -155,7 +155,8 @@ type earlierName struct{ kind, namespace, name string }
 
 // follow writes the current names of objects into the references to them. It returns the names that it wrote, by the
 // object with the references.
-func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]names) map[*resource.Resource]map[string]string {
+func (r *referrers) follow(built resmap.ResMap,
+	known map[*resource.Resource]names) map[*resource.Resource]map[string]string {
 	out := map[*resource.Resource]map[string]string{}
 	index := map[earlierName][]names{}
 	for object, n := range known {

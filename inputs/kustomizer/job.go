@@ -101,6 +101,9 @@ type Entry struct {
 // Failure is the error of a job that exceeds a limit.
 type Failure struct{ *worker.Broken }
 
+// IsTooLarge reports whether the objects are too large, whatever time and memory there is.
+func (f *Failure) IsTooLarge() bool { return f.Reason == worker.Output }
+
 // Error says which limit, as the end of a sentence about the kustomization.
 func (f *Failure) Error() string {
 	switch f.Reason {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -27,7 +28,7 @@ const EarlierNames = "agentry-earlier-names"
 
 // KeepNames returns a transformer for the end of a kustomization that copies kustomize's notes about names to a field.
 // kustomize itself removes the notes before it returns the objects. Patching an object notes its name once more.
-func KeepNames() (string, error) {
+var KeepNames = sync.OnceValues(func() (string, error) {
 	r, err := references()
 	if err != nil {
 		return "", err
@@ -39,7 +40,7 @@ func KeepNames() (string, error) {
 		"patch":    `[{"op": "copy", "from": "/metadata/annotations", "path": "/` + EarlierNames + `"}]`,
 	})
 	return string(text), err
-}
+})
 
 // referrers describes the fields that name other objects.
 type referrers struct {
@@ -58,8 +59,8 @@ type step struct {
 // configuration cannot express it.
 var proxyHeaders = &step{any: &step{next: map[string]*step{"name": {named: "Secret"}}}}
 
-// references returns the references to update in a build.
-func references() (*referrers, error) {
+// references returns the references to update in a build. Nobody changes them.
+var references = sync.OnceValues(func() (*referrers, error) {
 	var config struct {
 		NameReference []struct {
 			Kind       string
@@ -89,7 +90,7 @@ func references() (*referrers, error) {
 		}
 	}
 	return out, nil
-}
+})
 
 // names are kustomize's notes about the name of an object.
 type names struct {

@@ -40,7 +40,7 @@ func Serve(in io.Reader, out io.Writer, limits Limits, handle Handler) int {
 	limits = limits.WithDefaults()
 	log.SetOutput(io.Discard) // libraries may log values
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	debug.SetGCPercent(100)
+	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(limits.MemoryBytes * 3 / 4)
 	debug.SetMaxStack(int(limits.MemoryBytes / 4))
 	limitMemory(limits.MemoryBytes)

@@ -99,11 +99,11 @@ func allowed() map[string][]string {
 			"gitsync/pipeline", "gitsync/repo", "gitsync/seal", "inputs/sops"},
 		"gitsync/publish": {"inputs/chart", "inputs/helm", "generator/compile/integration", "generator/diag",
 			"gitsync/branch", "gitsync/committext", "gitsync/pipeline", "gitsync/repo", "gitsync/signature"},
-		"sd":          {"sd", "internal/httpserver", "internal/webpage"},
-		"sd/kubelet":  {"internal/lease"}, // It writes to the cluster: nothing that reads what pods say.
-		"internal":    {"generator", "gitsync", "inputs", "sd", "internal"},
-		"cmd":         {"generator", "gitsync", "inputs", "sd", "internal"},
-		"test":        {"generator", "gitsync", "sd", "internal", "test"},
+		"sd":              {"sd", "internal/httpserver", "internal/webpage"},
+		"sd/kubelet":      {"internal/lease"}, // It writes to the cluster: nothing that reads what pods say.
+		"internal":        {"generator", "gitsync", "inputs", "sd", "internal"},
+		"cmd":             {"generator", "gitsync", "inputs", "sd", "internal"},
+		"test":            {"generator", "gitsync", "sd", "internal", "test"},
 		"test/builds":     {"inputs"},
 		"test/testworker": {"inputs"},
 	}

@@ -204,11 +204,11 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *f
 	_, isDir, err := c.tree.Resolve(folder)
 	switch {
 	case err == nil && isDir:
-		files, err := chart.Folder(c.tree, folder)
+		local, err := renderer.Folder(ctx, c.tree, folder, chart.Kustomize)
 		if err != nil {
 			return nil, explain(err, f.name)
 		}
-		return files, nil
+		return local.Files, nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, explain(err, f.name)
 	case of.Repo == "":

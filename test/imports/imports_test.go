@@ -65,7 +65,8 @@ func allowed() map[string][]string {
 		"generator/hold": {"generator/diag", "generator/manifest", "generator/hierarchy"},
 		"generator":      {"generator", "internal/panics"},
 
-		"inputs/chart":           {"inputs/helm", "inputs/tree", "internal/panics", "internal/httpclient"},
+		"inputs/chart": {"generator/diag", "inputs/helm", "inputs/tree", "internal/panics",
+			"internal/httpclient"},
 		"inputs/helm":            {"internal/worker"},
 		"inputs/helm/helmworker": {"generator/diag", "inputs/helm", "internal/worker"},
 		"inputs/sops":            {"generator/diag", "generator/manifest", "internal/worker", "internal/expression"},

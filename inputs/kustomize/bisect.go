@@ -130,6 +130,9 @@ func partsOf(k *types.Kustomization) []part {
 		{"secretGenerator", false, len(k.SecretGenerator), func(to *types.Kustomization, n int) {
 			to.SecretGenerator = k.SecretGenerator[:n]
 		}},
+		{"generators", false, len(k.Generators), func(to *types.Kustomization, n int) {
+			to.Generators = k.Generators[:n]
+		}},
 		{"components", false, len(k.Components), func(to *types.Kustomization, n int) {
 			to.Components = k.Components[:n]
 		}},

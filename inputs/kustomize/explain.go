@@ -101,9 +101,12 @@ func (c *checker) explain(err error, root *file, folder string, read int) error 
 			return at.failed(field, unknownParts.ReplaceAllString(message, ""), known.hint)
 		}
 	}
-	return at.failed(field, "kustomize refuses it",
-		"run kustomize build "+path.Dir(at.name)+
-			" to see why; its message is not shown here because it can contain values of Secrets")
+	message := "kustomize refuses it"
+	if words := c.words(err.Error()); words != "" {
+		message = "kustomize says: " + words
+	}
+	return at.failed(field, message, "run kustomize build "+path.Dir(at.name)+
+		" to see its whole message; what could be a value of a Secret is left out here")
 }
 
 // failed returns an error about an entry of a kustomization, or about the kustomization as a whole.

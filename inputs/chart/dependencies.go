@@ -195,22 +195,23 @@ func (b *builder) file(name string) (text []byte, found bool) {
 // vendored returns the charts in the folder charts: the file or folder of each, by the chart's name.
 func (b *builder) vendored() map[string]string {
 	out := map[string]string{}
+	left := int64(MaxUnpackedBytes)
 	for _, f := range b.local.Files {
 		name, found := strings.CutPrefix(f.Name, subcharts)
 		if !found || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
 			continue
 		}
-		var files []helm.File
+		text := f.Data
 		switch dir, base := path.Split(name); {
 		case dir == "" && path.Ext(base) == suffix:
-			files, _ = Unpack(f.Data) // Helm's loader reports the error
+			text = metadataIn(f.Data, &left)
 		case strings.Count(name, "/") == 1 && base == FileName:
-			files = []helm.File{{Name: FileName, Data: f.Data}}
 			name = dir
 		default:
 			continue
 		}
-		if m := metadataOf(files); m.Name != "" {
+		var m metadata
+		if sigsyaml.Unmarshal(text, &m) == nil && m.Name != "" { // else Helm's loader says what is wrong
 			out[m.Name] = subcharts + name
 		}
 	}

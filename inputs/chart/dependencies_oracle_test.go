@@ -58,7 +58,7 @@ func TestDependenciesAreThoseThatHelmBuilds(t *testing.T) {
 			}
 			r := rand.New(rand.NewPCG(seed, 7))
 			dir := t.TempDir()
-			writeFiles(t, dir, randomCharts(r, server))
+			writeFiles(t, dir, randomCharts(t, r, server))
 			h.lock(t, r, dir)
 			got, err := renderFolder(t, renderer, dir)
 			want, wantErr := h.asArgoCD(filepath.Join(dir, "apps", "shop"))
@@ -278,7 +278,8 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 
 // randomCharts returns a repository with the chart apps/shop, whose dependencies are in the repository, in its folder
 // charts, or remote, with everything that Helm can do with them.
-func randomCharts(r *rand.Rand, server string) map[string]string {
+func randomCharts(t *testing.T, r *rand.Rand, server string) map[string]string {
+	t.Helper()
 	out := map[string]string{}
 	local := []string{"la", "lb", "lc"}
 	for _, name := range local {
@@ -296,7 +297,7 @@ func randomCharts(r *rand.Rand, server string) map[string]string {
 	names := []string{"la", "lb", "lc", "redis", "nginx", "here"}
 	r.Shuffle(len(names), func(a, b int) { names[a], names[b] = names[b], names[a] })
 	for _, name := range names[:1+r.IntN(4)] {
-		list = append(list, randomDependencies(r, out, server, name)...)
+		list = append(list, randomDependencies(t, r, out, server, name)...)
 	}
 	if r.IntN(5) == 0 {
 		put(out, "apps/shop/charts/unlisted", aChart("unlisted", "0.1.0", ""))
@@ -313,7 +314,9 @@ func yamlOf(json []byte) []byte {
 }
 
 // randomDependencies returns one or two dependencies of one chart.
-func randomDependencies(r *rand.Rand, out map[string]string, server, name string) (list []map[string]any) {
+func randomDependencies(t *testing.T, r *rand.Rand, out map[string]string, server, name string) (
+	list []map[string]any) {
+	t.Helper()
 	versions := []string{"1.x", "1.x", "1.x", ">=1.0.0", "^1", "*", "3.x"}
 	version := versions[r.IntN(len(versions))]
 	for i := range 1 + r.IntN(5)/4 {
@@ -321,6 +324,9 @@ func randomDependencies(r *rand.Rand, out map[string]string, server, name string
 		switch name {
 		case "redis", "nginx":
 			d["repository"] = server
+			if r.IntN(4) == 0 { // somebody committed an old one
+				out["apps/shop/charts/"+name+"-1.0.0"+suffix] = string(packed(t, name, "1.0.0"))
+			}
 		case "here":
 			d["version"] = "0.x"
 			if r.IntN(8) > 0 {

@@ -115,6 +115,7 @@ type builder struct {
 	local    *Local
 	metadata metadata
 	listed   string // the file that lists the dependencies
+	locked   string // the lock file, if there is one
 	bytes    int
 }
 
@@ -129,15 +130,17 @@ func (b *builder) build(ctx context.Context) error {
 	case missing < 0:
 		return nil
 	case b.by == Kustomize:
-		return b.problem(missing, diag.BuildFailed, "is missing in the folder charts, and kustomize does not build "+
-			"dependencies", "run helm dependency build, and commit the folder charts")
-	case len(b.metadata.Dependencies) > MaxDependencies:
-		return b.problem(MaxDependencies, diag.BuildRefused,
-			fmt.Sprintf("the chart has more than %d dependencies", MaxDependencies), "split it")
+		return b.problem(b.metadata.Dependencies[missing], diag.BuildFailed,
+			"is missing in the folder charts, and kustomize does not build dependencies",
+			"run helm dependency build, and commit the folder charts")
 	}
 	wanted, err := b.wanted(have)
 	if err != nil {
 		return err
+	}
+	if len(wanted) > MaxDependencies {
+		return b.problem(wanted[MaxDependencies], diag.BuildRefused,
+			fmt.Sprintf("the chart has more than %d dependencies", MaxDependencies), "split it")
 	}
 	// All are tried, so that all are fetched together.
 	var first error
@@ -176,7 +179,8 @@ func (b *builder) read() bool {
 		if sigsyaml.Unmarshal(text, &b.metadata) != nil {
 			return false
 		}
-		if name == oldMetadataName {
+		var own metadata
+		if sigsyaml.Unmarshal(text, &own) == nil && len(own.Dependencies) > 0 {
 			b.listed = name
 		}
 	}
@@ -229,12 +233,13 @@ func metadataOf(files []helm.File) (m metadata) {
 
 // wanted returns the dependencies to build, with exact versions if there is a lock file.
 func (b *builder) wanted(have map[string]string) ([]*dependency, error) {
-	wanted, name := b.metadata.Dependencies, lockName
-	text, isLocked := b.file(lockName)
-	if old, found := b.file(oldLockName); found {
-		text, isLocked, name = old, true, oldLockName
-	}
-	if isLocked {
+	wanted := b.metadata.Dependencies
+	for _, name := range []string{lockName, oldLockName} {
+		text, found := b.file(name)
+		if !found {
+			continue
+		}
+		b.locked = name
 		var locked lock
 		wrong := &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: path.Join(b.local.folder, name),
 			Hint: "run helm dependency update, and commit the file"}
@@ -242,7 +247,7 @@ func (b *builder) wanted(have map[string]string) ([]*dependency, error) {
 			wrong.Message = "is not a lock file of Helm"
 			return nil, wrong
 		}
-		if !b.isInSync(&locked) {
+		if !b.isInSync(&locked, have) {
 			wrong.Message = "the lock file is out of sync with the dependencies in " + b.listed
 			return nil, wrong
 		}
@@ -255,8 +260,8 @@ func (b *builder) wanted(have map[string]string) ([]*dependency, error) {
 }
 
 // isInSync reports whether a lock file is for the chart's dependencies. Argo CD's Helm compares their digest; Flux only
-// needs them to be there.
-func (b *builder) isInSync(of *lock) bool {
+// needs those that are missing in the folder charts.
+func (b *builder) isInSync(of *lock, have map[string]string) bool {
 	find := func(name string) *dependency {
 		if i := slices.IndexFunc(of.Dependencies, func(d *dependency) bool { return d.Name == name }); i >= 0 {
 			return of.Dependencies[i]
@@ -266,11 +271,11 @@ func (b *builder) isInSync(of *lock) bool {
 	asked := make([]*dependency, len(b.metadata.Dependencies))
 	for i, d := range b.metadata.Dependencies {
 		locked := find(d.Name)
-		if locked == nil {
+		if locked == nil && have[d.Name] == "" {
 			return false
 		}
 		resolved := *d
-		if isRepositoryName(d.Repository) {
+		if locked != nil && isRepositoryName(d.Repository) {
 			resolved.Repository = locked.Repository // the URL that the name had for who wrote the lock file
 		}
 		asked[i] = &resolved
@@ -296,7 +301,6 @@ func isRepositoryName(repository string) bool {
 
 // add adds the i-th dependency to the chart's files.
 func (b *builder) add(ctx context.Context, i int, d *dependency, have map[string]string) error {
-	at := slices.IndexFunc(b.metadata.Dependencies, func(of *dependency) bool { return of.Name == d.Name })
 	var files []helm.File
 	var folder string
 	var err error
@@ -304,23 +308,23 @@ func (b *builder) add(ctx context.Context, i int, d *dependency, have map[string
 	case d.Repository == "" && have[d.Name] != "":
 		return nil
 	case d.Repository == "":
-		return b.problem(at, diag.BuildFailed, "is missing in the folder charts, and has no repository",
+		return b.problem(d, diag.BuildFailed, "is missing in the folder charts, and has no repository",
 			"add the chart there, or set its repository")
 	case strings.HasPrefix(d.Repository, localScheme):
-		folder, files, err = b.inTree(at, d)
+		folder, files, err = b.inTree(d)
 	case isRepositoryName(d.Repository):
-		return b.problem(at, diag.BuildRefused, "its repository "+quote(d.Repository)+
+		return b.problem(d, diag.BuildRefused, "its repository "+quote(d.Repository)+
 			" is a name that only some machines know",
 			"write the repository's URL, or commit the "+lockName+" that helm dependency update writes")
 	default:
-		files, err = b.fetch(ctx, at, d)
+		files, err = b.fetch(ctx, d)
 	}
 	if err != nil {
 		return err
 	}
 	got := metadataOf(files)
 	if got.Name != d.Name {
-		return b.problem(at, diag.BuildFailed,
+		return b.problem(d, diag.BuildFailed,
 			"the chart in its repository has another name: "+quote(got.Name), "correct the name")
 	}
 	for _, f := range files {
@@ -332,7 +336,7 @@ func (b *builder) add(ctx context.Context, i int, d *dependency, have map[string
 		})
 	}
 	if len(b.local.Files)+len(files) > MaxFiles || b.bytes > MaxUnpackedBytes {
-		return b.problem(at, diag.BuildRefused, fmt.Sprintf("with it, the chart has more than %d files, or its "+
+		return b.problem(d, diag.BuildRefused, fmt.Sprintf("with it, the chart has more than %d files, or its "+
 			"dependencies more than %d MiB", MaxFiles, MaxUnpackedBytes>>20), "split the chart")
 	}
 	b.local.built[d.Name] = folder
@@ -344,7 +348,7 @@ func (b *builder) add(ctx context.Context, i int, d *dependency, have map[string
 }
 
 // inTree reads a dependency from a folder of the repository.
-func (b *builder) inTree(at int, d *dependency) (folder string, files []helm.File, err error) {
+func (b *builder) inTree(d *dependency) (folder string, files []helm.File, err error) {
 	name := strings.TrimPrefix(d.Repository, localScheme)
 	if b.by == Flux {
 		name = strings.TrimLeft(name, "/") // Flux reads absolute paths below the chart's folder
@@ -352,10 +356,10 @@ func (b *builder) inTree(at int, d *dependency) (folder string, files []helm.Fil
 	folder, isDir, err := b.tree.Relative(b.local.folder, name)
 	switch {
 	case errors.Is(err, tree.ErrOutside):
-		return "", nil, b.problem(at, diag.BuildRefused, quote(d.Repository)+" "+tree.ErrOutside.Error(),
+		return "", nil, b.problem(d, diag.BuildRefused, quote(d.Repository)+" "+tree.ErrOutside.Error(),
 			"put the chart into the repository, or name the repository of charts that has it (https:// or oci://)")
 	case errors.Is(err, fs.ErrNotExist) || err == nil && !isDir:
-		return "", nil, b.problem(at, diag.BuildFailed, quote(d.Repository)+" is no folder of the repository",
+		return "", nil, b.problem(d, diag.BuildFailed, quote(d.Repository)+" is no folder of the repository",
 			"correct the path, which counts from the chart's folder")
 	case err != nil:
 		return "", nil, err
@@ -365,16 +369,16 @@ func (b *builder) inTree(at int, d *dependency) (folder string, files []helm.Fil
 		if b.tree.Context().Err() != nil || errors.Is(err, tree.ErrTooMuch) {
 			return "", nil, err
 		}
-		return "", nil, b.problem(at, diag.BuildFailed, err.Error(), "")
+		return "", nil, b.problem(d, diag.BuildFailed, err.Error(), "")
 	}
 	version := metadataOf(files).Version
 	allowed, err := semver.NewConstraint(d.Version)
 	if err != nil {
-		return "", nil, b.problem(at, diag.BuildFailed,
+		return "", nil, b.problem(d, diag.BuildFailed,
 			quote(d.Version)+" is neither a version nor a range of versions", "")
 	}
 	if v, err := semver.NewVersion(version); err != nil || !allowed.Check(v) {
-		return "", nil, b.problem(at, diag.BuildFailed, fmt.Sprintf("the chart in %s has version %s, not %s", folder,
+		return "", nil, b.problem(d, diag.BuildFailed, fmt.Sprintf("the chart in %s has version %s, not %s", folder,
 			quote(version), quote(d.Version)), "correct the version of one of them"+b.ifLocked(d))
 	}
 	return folder, files, nil
@@ -389,28 +393,36 @@ func (b *builder) ifLocked(d *dependency) string {
 }
 
 // fetch fetches a dependency.
-func (b *builder) fetch(ctx context.Context, at int, d *dependency) ([]helm.File, error) {
+func (b *builder) fetch(ctx context.Context, d *dependency) ([]helm.File, error) {
 	source := Source{URL: d.Repository, Name: d.Name, Version: d.Version}
 	if source.isOCI() {
 		source.URL, source.Name = strings.TrimSuffix(d.Repository, "/")+"/"+d.Name, ""
 	}
 	if _, err := source.site(); err != nil {
-		return nil, b.problem(at, diag.BuildFailed, err.Error(),
+		return nil, b.problem(d, diag.BuildFailed, err.Error(),
 			"write the URL of a repository of charts (https:// or oci://), or file:// and a path from the chart's "+
 				"folder")
 	}
 	files, err := b.renderer.Fetch(ctx, source)
 	if away, ok := errors.AsType[*Error](err); ok {
-		return nil, b.problem(at, diag.BuildFailed, away.Error(),
+		return nil, b.problem(d, diag.BuildFailed, away.Error(),
 			"to need no network, run helm dependency build and commit the folder charts")
 	}
 	return files, err
 }
 
-// problem returns an error about the i-th dependency, at its line.
-func (b *builder) problem(i int, code diag.Code, message, hint string) error {
+// problem returns an error about a dependency: at its line in Chart.yaml or, if only the lock file has it, there.
+func (b *builder) problem(d *dependency, code diag.Code, message, hint string) error {
 	out := &diag.Diagnostic{Severity: diag.Error, Code: code, File: path.Join(b.local.folder, b.listed),
-		Message: "dependency " + quote(b.metadata.Dependencies[i].Name) + ": " + message, Hint: hint}
+		Message: "dependency " + quote(d.Name) + ": " + message, Hint: hint}
+	i := slices.Index(b.metadata.Dependencies, d)
+	if i < 0 {
+		i = slices.IndexFunc(b.metadata.Dependencies, func(of *dependency) bool { return of.Name == d.Name })
+	}
+	if i < 0 {
+		out.File = path.Join(b.local.folder, b.locked)
+		return out
+	}
 	text, _ := b.file(b.listed)
 	var document struct{ Dependencies []yaml.Node }
 	if yaml.Unmarshal(text, &document) == nil && i < len(document.Dependencies) {

@@ -67,6 +67,18 @@ func TestWhichDependenciesAreBuilt(t *testing.T) {
 			err: ":5:3: error[build-failed]: dependency \"lib\": the chart in libs/lib has version \"1.2.0\"",
 			files: map[string]string{"apps/shop/Chart.yaml": shopWith + inTree,
 				"apps/shop/Chart.lock": strings.Replace(locked, "1.2.0", "1.1.0", 1)}},
+		"only the lock file has one that cannot be had": {by: Flux,
+			err: "apps/shop/Chart.lock: error[build-failed]: dependency \"more\": is missing in the folder charts",
+			files: map[string]string{"apps/shop/Chart.yaml": shopWith + inTree,
+				"apps/shop/Chart.lock": "dependencies: [{name: lib, repository: \"file://../../libs/lib\", " +
+					"version: 1.2.0}, {name: more, version: 1.0.0}]\n"}},
+		"too many in the lock file": {by: Flux, err: "dependency \"lib\": the chart has more than 100 dependencies",
+			files: map[string]string{"apps/shop/Chart.yaml": shopWith + inTree,
+				"apps/shop/Chart.lock": "dependencies:\n" + strings.Repeat(inTree, 101)}},
+		"Flux asks no lock file for what is there": {by: Flux, want: []string{"lib 1.2.0", "other 9.0.0"},
+			files: map[string]string{"apps/shop/Chart.lock": locked,
+				"apps/shop/Chart.yaml":              shopWith + inTree + "- {name: other, version: 1.x}\n",
+				"apps/shop/charts/other/Chart.yaml": "name: other\nversion: 9.0.0\n"}},
 		"Flux keeps what is there": {by: Flux, want: []string{"lib 1.2.0", "other 9.0.0"},
 			files: map[string]string{
 				"apps/shop/Chart.yaml": shopWith + inTree +

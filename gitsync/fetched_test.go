@@ -362,3 +362,35 @@ func TestChartsOfHelmReleasesArePinned(t *testing.T) {
 		t.Errorf("away: %v %v", s, report.Diags)
 	}
 }
+
+// TestDependenciesOfAChartArePinned: those of a chart in the repository count like any chart.
+func TestDependenciesOfAChartArePinned(t *testing.T) {
+	t.Parallel()
+	r := newChartRepository(t, map[string]string{"1.2.0": "first"})
+	l := newChartLab(t, r, "1.x")
+	l.pipeline.Spec.Sources[0].Build = inputs.Flux
+	l.input(map[string]string{
+		"in/a/kustomization.yaml": "", "in/a/agent.yaml": agent("a"), "in/b/web.yaml": "",
+		"in/a/web.yaml": "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n" +
+			"metadata: {name: web, namespace: a}\nspec:\n  chart: {spec: {chart: charts/umbrella, sourceRef: " +
+			"{kind: GitRepository, name: flux-system, namespace: flux-system}}}\n",
+		"charts/umbrella/Chart.yaml": "apiVersion: v2\nname: umbrella\nversion: 1.0.0\n" +
+			"dependencies: [{name: shop, version: 1.x, repository: '" + r.URL + "'}]\n",
+	})
+	report := l.pass()
+	if diff := cmp.Diff([]string{"first", "shop 1.x is 1.2.0"}, append([]string{l.port()}, l.pins()...)); diff != "" ||
+		report.Diags.HasErrors() {
+		t.Errorf("%v (-want +got):\n%s", report.Diags, diff)
+	}
+	r.set(map[string]string{"1.2.0": "first", "1.3.0": "second"}, nil)
+	l.input(map[string]string{"in/c/agent.yaml": agent("c")})
+	if report := l.fresh().pass(); l.port() != "first" || report.Diags.HasErrors() || report.Commit == "" {
+		t.Errorf("a fresh process: %s, commit %q, %v", l.port(), report.Commit, report.Diags)
+	}
+	r.set(nil, away)
+	l.input(map[string]string{"in/c/agent.yaml": agent("c") + "# x\n"})
+	report = l.fresh().pass()
+	if s := states(report); s["a/agent"] != plan.UnitHeld || s["c/agent"] != plan.UnitUnchanged {
+		t.Errorf("away: %v %v", s, report.Diags)
+	}
+}

@@ -150,7 +150,7 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 		return err
 	}
 	p.report.Diags = append(p.report.Diags, inputs.Diags...)
-	p.report.Ignored, p.report.Hidden = inputs.Ignored, inputs.Hidden
+	p.report.Ignored, p.report.Hidden, p.report.UnsetCharts = inputs.Ignored, inputs.Hidden, inputs.Unset
 	var warnings diag.List
 	from.inputs.Charts, warnings = p.keepCharts(inputs)
 	p.report.Diags, p.report.NextPass = append(p.report.Diags, warnings...), p.chartVersions.Next()

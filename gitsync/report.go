@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/plan"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // Report holds the findings and results of a pass.
@@ -40,7 +41,9 @@ type Report struct {
 	Ignored map[string]int
 	// Hidden counts the files that a .sourceignore file hides.
 	Hidden int
-	Diags  diag.List
+	// UnsetCharts are the charts that nothing renders, or only with their default values.
+	UnsetCharts []source.Unset
+	Diags       diag.List
 	// Refused is the error that prevented the whole commit, whatever unit it is about. It is nil if there is none.
 	Refused *diag.Diagnostic
 	// Commit is the new commit of the output branch. It is empty if nothing had to change, the pass was refused, or

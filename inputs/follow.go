@@ -148,6 +148,7 @@ func (s *search) entries(name string) ([]Root, error) {
 	if err := errors.Join(below.folder(name, true), below.chooseRoots()); err != nil {
 		return nil, err
 	}
+	s.layout.ChartFolders = append(s.layout.ChartFolders, below.layout.ChartFolders...)
 	for _, r := range below.layout.Roots {
 		out = append(out, Root{Name: r.Name, Make: argocd.FollowedKinds{Root: r}})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/argocd"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
@@ -38,9 +39,6 @@ const (
 // Modes returns all modes.
 func Modes() []Mode { return []Mode{Auto, Plain, Kustomize, Flux, ArgoCD} }
 
-// IgnoredChart is the kind under which charts are counted in the statistics of ignored objects.
-const IgnoredChart = "Helm chart"
-
 // Layout has the roots, and the files that belong to kustomizations or charts. It is immutable.
 type Layout struct {
 	Roots        []Root                 // by name
@@ -50,6 +48,16 @@ type Layout struct {
 	refs         map[string]refs        // by folder of the kustomization
 	seen         map[string]rootObjects // by digest of the root
 	tenants      manifest.Tenants
+}
+
+// DefaultCharts returns the folders of charts that are paths themselves, so nothing gives them values.
+func (l *Layout) DefaultCharts() (out []string) {
+	for _, r := range l.All() {
+		if of, ok := r.Make.(argocd.Chart); ok {
+			out = append(out, of.Path)
+		}
+	}
+	return out
 }
 
 // All returns the roots. A nil layout has none.

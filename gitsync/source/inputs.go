@@ -6,13 +6,13 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
-	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
@@ -37,7 +37,15 @@ type Inputs struct {
 	Ignored    map[string]int // the number of objects of each kind that is not read, by "apiVersion Kind"
 	Hidden     int            // the number of files that a .sourceignore file hides
 	Charts     chart.Uses     // the fetched charts
+	Unset      []Unset        // charts that nothing gives values
 	Diags      diag.List      // about files, not about objects
+}
+
+// Unset is a folder with a chart that nothing renders, or only with its default values.
+type Unset struct {
+	Source   string // its label
+	Folder   string
+	Rendered bool
 }
 
 // Missing is a path in the pipeline that its source does not have.
@@ -63,16 +71,53 @@ func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifes
 			in.Ignored[kind] += n
 		}
 		in.Hidden += src.Input.hidden
-		if n := len(src.Input.layout.ChartFolders); n > 0 {
-			in.Ignored[inputs.IgnoredChart] += n
-		}
 		if err := in.findMissing(i, s.MayBeEmpty); err != nil {
 			return nil, err
 		}
 	}
+	in.Unset = s.unset()
 	in.Objects = s.merge()
 	s.objects = in.Objects
 	return in, nil
+}
+
+// unset returns the charts in the sources that nothing renders, or only with their default values.
+func (s *Sources) unset() (out []Unset) {
+	read := map[string]bool{} // folders of charts that builds have read, also as @NAME/FOLDER
+	for _, src := range s.List {
+		for _, f := range src.Input.Files {
+			if f.root == nil {
+				continue
+			}
+			for name, how := range f.root.reads {
+				if path.Base(name) == chart.FileName && strings.HasPrefix(how, "content ") {
+					read[path.Dir(name)] = true
+				}
+			}
+		}
+	}
+	isRead := func(folder string) bool {
+		if read[folder] {
+			return true
+		}
+		for name := range read { // by another source
+			if strings.HasPrefix(name, "@") && strings.HasSuffix(name, "/"+folder) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, src := range s.List {
+		for _, folder := range src.Input.layout.ChartFolders {
+			if !isRead(folder) {
+				out = append(out, Unset{Source: src.Label, Folder: folder})
+			}
+		}
+		for _, folder := range src.Input.layout.DefaultCharts() {
+			out = append(out, Unset{src.Label, folder, true})
+		}
+	}
+	return out
 }
 
 // findMissing finds paths with nothing to read. They are more likely misspelt than emptied, so their objects do not
@@ -103,7 +148,8 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 				Hint:    "correct sources[].paths; or set limits.allowEmpty if it should be empty"}
 			if slices.Contains(src.Input.layout.ChartFolders, want) {
 				found.Message, found.Hint = "is a Helm chart, which is not read as manifests"+at,
-					"name it in helmCharts of a kustomization, and the kustomization in sources[].paths"
+					"name what renders it in sources[].paths: a kustomization with helmCharts, a HelmRelease or an "+
+						"Application"
 			}
 		case errors.Is(err, object.ErrPathNotFound):
 			if found.Message = "is not" + at; src.IsLocal {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
@@ -40,15 +41,16 @@ func (b *build) chart(s *Source, in repository, folder string) ([]manifest.Built
 	if err := b.canRender(s); err != nil {
 		return nil, err
 	}
-	files, err := chart.Folder(b.files, folder)
+	local, err := b.opts.Charts.Folder(b.ctx, b.files, folder, chart.ArgoCD)
+	if _, ok := errors.AsType[*diag.Diagnostic](err); ok || err != nil && b.ctx.Err() != nil {
+		return nil, err
+	}
 	if err != nil {
-		if b.ctx.Err() != nil {
-			return nil, err
-		}
 		return nil, problem(s.Field+".path", "", "%s", err)
 	}
-	return b.render(s, files, inRepository("", in, path.Clean(s.Path)), func(template string) manifest.Origin {
-		return kustomize.InFile(b.opts.Open, path.Join(folder, template))
+	return b.render(s, local.Files, inRepository("", in, path.Clean(s.Path)), func(template string) manifest.Origin {
+		name, _ := local.File(template)
+		return kustomize.InFile(b.opts.Open, name)
 	})
 }
 

@@ -61,6 +61,30 @@ func Unpack(archive []byte) ([]helm.File, error) {
 	}
 }
 
+// metadataIn returns the Chart.yaml in a chart's archive, or nil if there is none. It unpacks at most left bytes, and
+// subtracts what it unpacks.
+func metadataIn(archive []byte, left *int64) []byte {
+	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		return nil
+	}
+	limited := &io.LimitedReader{R: unzipped, N: *left}
+	defer func() { *left = limited.N }()
+	for entries := tar.NewReader(limited); ; {
+		head, err := entries.Next()
+		if err != nil {
+			return nil
+		}
+		if name, err := inFolder(head.Name); err == nil && name == FileName && head.Typeflag == tar.TypeReg {
+			text, err := io.ReadAll(entries)
+			if err != nil {
+				return nil
+			}
+			return bytes.TrimPrefix(text, []byte("\ufeff"))
+		}
+	}
+}
+
 // inFolder removes the chart's folder from a name.
 func inFolder(name string) (string, error) {
 	slashed := strings.ReplaceAll(name, `\`, "/") // packed on Windows

@@ -17,8 +17,8 @@ import (
 // FileName is the file that makes a folder a chart.
 const FileName = "Chart.yaml"
 
-// Folder reads a chart in a folder of a repository, without the files that its .helmignore excludes.
-func Folder(t *tree.Tree, folder string) ([]helm.File, error) {
+// readFolder reads a chart in a folder of a repository, without the files that its .helmignore excludes.
+func readFolder(t *tree.Tree, folder string) ([]helm.File, error) {
 	if _, isDir, err := t.Resolve(path.Join(folder, FileName)); err != nil || isDir {
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("the folder %s holds no chart", folder)

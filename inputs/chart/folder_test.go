@@ -21,7 +21,7 @@ func TestAFolderOfARepository(t *testing.T) {
 	} {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	got, err := Folder(tree.New(t.Context(), files), "charts/shop")
+	got, err := readFolder(tree.New(t.Context(), files), "charts/shop")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestAFolderOfARepository(t *testing.T) {
 	})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := Folder(tree.New(t.Context(), files), "charts"); err == nil ||
+	if _, err := readFolder(tree.New(t.Context(), files), "charts"); err == nil ||
 		!strings.Contains(err.Error(), "holds no chart") {
 		t.Errorf("got %v", err)
 	}

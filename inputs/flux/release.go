@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -105,17 +104,14 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	}
 	charts := &Charts{Renderer: opts.Charts, Kustomize: opts.Kustomize,
 		Open: func(ObjectRef) (*tree.Tree, string) { return t, m.Top }}
-	wanted, err := h.Chart(m.object)
-	if err != nil {
-		return nil, rootProblem(err)
-	}
-	docs, err := charts.Render(ctx, h, m.object)
-	if failure, ok := errors.AsType[*helm.Failure](err); ok && wanted.Remote == nil && failure.Line > 0 {
-		o := r.RequestedBy.Object
-		return nil, &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed,
-			File: path.Join(m.Top, wanted.Folder, failure.Template), Line: failure.Line,
-			Message: failure.Reason + "; used by " +
-				manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()}
+	docs, local, err := charts.Render(ctx, h, m.object)
+	if failure, ok := errors.AsType[*helm.Failure](err); ok && local != nil && failure.Line > 0 {
+		if file, own := local.File(failure.Template); own {
+			o := r.RequestedBy.Object
+			return nil, &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: file, Line: failure.Line,
+				Message: failure.Reason + "; used by " +
+					manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()}
+		}
 	}
 	if err != nil {
 		return nil, rootProblem(err)
@@ -133,8 +129,8 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	out := make([]manifest.Built, len(filtered.Documents))
 	for i, d := range filtered.Documents {
 		at := templateOrigin{by: r.RequestedBy}
-		if wanted.Remote == nil {
-			at.file = path.Join(m.Top, wanted.Folder, d.Template)
+		if local != nil {
+			at.file, _ = local.File(d.Template)
 		}
 		out[i] = manifest.Built{Text: []byte(d.Text), Origin: at, Secret: secrets.in(d.Text), Applied: true,
 			Lookup: d.LookedUp()}

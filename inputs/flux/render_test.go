@@ -55,7 +55,7 @@ func TestAReleaseOfAFolder(t *testing.T) {
 	objects := objectsOf(
 		t, "kind: Secret\nmetadata: {name: keys, namespace: apps}\nstringData: {values.yaml: 'password: hunter2'}\n")
 	const source = "sourceRef: {kind: GitRepository, name: apps, namespace: flux-system}"
-	docs, err := c.Render(t.Context(),
+	docs, _, err := c.Render(t.Context(),
 		release(t, "chart: {spec: {chart: ./charts/shop, valuesFiles: [clusters/prod/values.yaml], "+source+
 			"}}\nvaluesFrom: [{kind: Secret, name: keys}]\nvalues: {port: web}"), objects)
 	want := `spec: {"password":"hunter2","port":"web","team":"prod"}`
@@ -71,12 +71,12 @@ func TestAReleaseOfAFolder(t *testing.T) {
 		"chart: {spec: {chart: charts/shop, valuesFiles: [../../etc/passwd], " + source +
 			"}}": "spec.chart.spec.valuesFiles: the file ../../etc/passwd does not exist",
 	} {
-		if _, err := c.Render(t.Context(), release(t, spec), objects); err == nil ||
+		if _, _, err := c.Render(t.Context(), release(t, spec), objects); err == nil ||
 			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v", spec, err)
 		}
 	}
-	if docs, err := c.Render(t.Context(), release(t, "suspend: true\nchart: {spec: {chart: absent, "+source+"}}"),
+	if docs, _, err := c.Render(t.Context(), release(t, "suspend: true\nchart: {spec: {chart: absent, "+source+"}}"),
 		objects); err != nil || len(docs) > 0 {
 		t.Errorf("suspended: got %v %v", docs, err)
 	}
@@ -102,7 +102,7 @@ func TestAReleaseOfARepositoryThatIsAway(t *testing.T) {
 	objects := objectsOf(t, "kind: HelmRepository\nmetadata: {name: shop, namespace: apps}\nspec: {url: "+s.URL+"}\n")
 	r := release(t, "chart: {spec: {chart: shop, sourceRef: {kind: HelmRepository, name: shop}}}")
 	next(nil)
-	if _, err := c.Render(t.Context(), r, objects); err == nil || !strings.Contains(err.Error(), "answers 404") {
+	if _, _, err := c.Render(t.Context(), r, objects); err == nil || !strings.Contains(err.Error(), "answers 404") {
 		t.Errorf("got %v", err)
 	}
 	answers["/index.yaml"] = "entries: {shop: [{version: 1.0.0, urls: [shop.tgz]}]}"
@@ -110,12 +110,12 @@ func TestAReleaseOfARepositoryThatIsAway(t *testing.T) {
 		map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
 			"templates/a.yaml": "kind: A\n"})
 	versions := next(nil)
-	if docs, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {
+	if docs, _, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {
 		t.Errorf("got %v %v", docs, err)
 	}
 	s.Close() // what is pinned and fetched goes on
 	next(versions.Pins(chart.Uses{{URL: s.URL, Name: "shop"}: {}}, false))
-	if docs, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {
+	if docs, _, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {
 		t.Errorf("got %v %v", docs, err)
 	}
 }
@@ -156,7 +156,7 @@ func TestAReleaseThatAsksForASignature(t *testing.T) {
 			chart.VersionsOptions{AllowPrivateAddresses: true})
 		versions.Configure(nil, c.trusts)
 		charts.Charts = versions.Live()
-		if _, err := charts.Render(t.Context(), r, objects); (err == nil) != (c.want == "") ||
+		if _, _, err := charts.Render(t.Context(), r, objects); (err == nil) != (c.want == "") ||
 			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
 		}

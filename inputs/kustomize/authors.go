@@ -40,7 +40,8 @@ func (c *checker) authors(o *origin) []manifest.Author {
 			isPatch := e.use == patch || e.use == plugin ||
 				e.use == text && (strings.HasPrefix(e.field, "patches") || strings.HasPrefix(e.field, "replacements"))
 			if isPatch && !isInline(e.path) {
-				names = append(names, path.Join(dir, e.path))
+				written, _, _ := strings.Cut(e.path, renderedAs) // of a generator of a chart
+				names = append(names, path.Join(dir, written))
 			}
 		}
 	}

@@ -5,7 +5,7 @@
 // reaches beyond the repository: remote bases and files, plugins, and paths that lead out of the repository. Each
 // [Error] says where the problem is and what to do.
 //
-// kustomize's own errors can quote a patch or a Secret, so they are never passed on: see explain.
+// kustomize's own errors can quote a patch or a Secret, so only their fixed words are passed on: see explain and words.
 package kustomize
 
 import (

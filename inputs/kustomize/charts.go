@@ -31,17 +31,20 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 	var first error
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
 		f := c.files[dir]
-		if len(f.HelmCharts) == 0 {
+		charts, err := c.inflations(dir, f)
+		if err != nil {
+			return err
+		}
+		if len(charts) == 0 {
 			continue
 		}
 		resources := slices.Clone(f.Resources)
-		for i, of := range f.HelmCharts {
-			field := "helmCharts" + index(i)
+		for i, of := range charts {
 			if renderer == nil {
-				return f.at(diag.BuildRefused, field, "charts of a kustomization are not rendered here",
+				return of.file.at(diag.BuildRefused, of.field, "charts of a kustomization are not rendered here",
 					"render the chart and commit the result")
 			}
-			docs, err := c.chart(ctx, renderer, f, dir, field, of)
+			docs, err := c.chart(ctx, renderer, dir, of)
 			if _, isFailed := errors.AsType[*diag.Diagnostic](err); isFailed {
 				first = cmp.Or(first, err) // go on, so that all charts are fetched together
 				continue
@@ -50,45 +53,45 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 				return err
 			}
 			for j, d := range docs {
-				name := path.Join(f.chartHome(of), of.Name, d.Template) + fmt.Sprint(renderedAs, i, "-", j)
+				name := path.Join(of.home(), of.Name, d.Template) + fmt.Sprint(renderedAs, i, "-", j)
 				c.changed[path.Join(dir, name)] = markChartObject(d.Text)
-				if namespaces := c.chartNamespaces(dir, of); len(namespaces) == 1 {
-					c.installed[path.Join(dir, name)] = namespaces[0]
+				if len(of.namespaces) == 1 {
+					c.installed[path.Join(dir, name)] = of.namespaces[0]
 				}
 				c.lookups[path.Join(dir, name)] = d.LookedUp()
 				resources = append(resources, name)
 			}
 		}
-		f.Resources, f.HelmCharts, f.HelmGlobals = resources, nil, nil
+		f.Resources = resources
 		c.changed[f.name] = []byte(marshal(f.Kustomization))
 	}
 	return first
 }
 
-// chartHome returns the folder with the chart's folder, relative to the kustomization.
-func (f *file) chartHome(of types.HelmChart) string {
+// home returns the folder with the chart's folder, relative to the kustomization.
+func (i inflation) home() string {
 	home := types.HelmDefaultHome
-	if f.HelmGlobals != nil && f.HelmGlobals.ChartHome != "" {
-		home = f.HelmGlobals.ChartHome
+	if i.file.HelmGlobals != nil && i.file.HelmGlobals.ChartHome != "" {
+		home = i.file.HelmGlobals.ChartHome
 	}
-	if of.Version != "" && of.Repo != "" {
-		home = path.Join(home, of.Name+"-"+of.Version)
+	if i.Version != "" && i.Repo != "" {
+		home = path.Join(home, i.Name+"-"+i.Version)
 	}
 	return home
 }
 
-// chart renders one chart.
-func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, dir, field string,
-	of types.HelmChart) ([]helm.Document, error) {
-	if of.ReleaseName == "" {
-		return nil, f.at(diag.BuildRefused, field,
-			"the chart has no releaseName, so Helm would generate a new name each time", "set releaseName")
+// chart renders one chart of the kustomization in a folder.
+func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, dir string, of inflation) ([]helm.Document,
+	error) {
+	f, field := of.file, of.field
+	if err := of.check(); err != nil {
+		return nil, err
 	}
-	files, err := c.chartFiles(ctx, renderer, f, dir, field, of)
+	files, err := c.chartFiles(ctx, renderer, dir, of)
 	if err != nil {
 		return nil, err
 	}
-	values, err := c.chartValues(f, dir, field, of)
+	values, err := c.chartValues(dir, of)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +100,7 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 	if of.KubeVersion != "" {
 		cluster.Version = of.KubeVersion
 	}
-	namespaces := c.chartNamespaces(dir, of)
+	namespaces := of.namespaces
 	if len(namespaces) > maxNamespaces {
 		return nil, f.at(diag.BuildRefused, field,
 			fmt.Sprintf("kustomizations of more than %d namespaces use the chart", maxNamespaces),
@@ -198,17 +201,18 @@ func (c *checker) withoutRandom(docs []helm.Document, refuse func(helm.Document)
 }
 
 // chartFiles returns the files of a chart: of its folder in the repository if that exists, else it fetches the chart.
-func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *file, dir, field string,
-	of types.HelmChart) ([]helm.File, error) {
-	folder := path.Join(dir, f.chartHome(of), of.Name)
+func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, dir string, of inflation) ([]helm.File,
+	error) {
+	f, field := of.file, of.field
+	folder := path.Join(dir, of.home(), of.Name)
 	_, isDir, err := c.tree.Resolve(folder)
 	switch {
 	case err == nil && isDir:
-		files, err := chart.Folder(c.tree, folder)
+		local, err := renderer.Folder(ctx, c.tree, folder, chart.Kustomize)
 		if err != nil {
 			return nil, explain(err, f.name)
 		}
-		return files, nil
+		return local.Files, nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, explain(err, f.name)
 	case of.Repo == "":
@@ -217,6 +221,9 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *f
 			"add the chart, or set repo")
 	}
 	source := chart.Source{URL: of.Repo, Name: of.Name, Version: of.Version}
+	if of.Devel && of.Version == "" {
+		source.Version = ">0.0.0-0" // as for helm pull --devel
+	}
 	if strings.HasPrefix(of.Repo, chart.Scheme) {
 		source.URL, source.Name = strings.TrimSuffix(of.Repo, "/")+"/"+of.Name, ""
 	}
@@ -228,7 +235,8 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *f
 }
 
 // chartValues returns the values that a kustomization sets for a chart.
-func (c *checker) chartValues(f *file, dir, field string, of types.HelmChart) (map[string]any, error) {
+func (c *checker) chartValues(dir string, of inflation) (map[string]any, error) {
+	f, field := of.file, of.field
 	values := map[string]any{}
 	read := func(field, name string) error {
 		if err := c.entry(f, dir, entry{name, text, field}); err != nil {
@@ -245,7 +253,7 @@ func (c *checker) chartValues(f *file, dir, field string, of types.HelmChart) (m
 		values = helm.Merge(values, more)
 		return nil
 	}
-	if of.ValuesFile != "" && of.ValuesMerge != "replace" {
+	if of.ValuesFile != "" && (of.ValuesMerge != "replace" || len(of.ValuesInline) == 0) {
 		if err := read(field+".valuesFile", of.ValuesFile); err != nil {
 			return nil, err
 		}

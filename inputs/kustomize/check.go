@@ -375,6 +375,9 @@ func (c *checker) base(f *file, e entry, real string) error {
 // replacements.
 func (c *checker) config(data []byte, name string) error {
 	for doc := range documents(data) {
+		if isChartGenerator(doc) { // charts are rendered before kustomize runs, and its values may have any name
+			continue
+		}
 		if remote := remoteIn(doc, false); remote != nil {
 			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line,
 				Column:  remote.Column,

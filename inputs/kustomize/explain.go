@@ -108,9 +108,12 @@ func (b *builder) explain(refusal string) error {
 			return at.failed(field, unknownParts.ReplaceAllString(message, ""), known.hint)
 		}
 	}
-	return at.failed(field, "kustomize refuses it",
-		"run kustomize build "+path.Dir(at.name)+
-			" to see why; its message is not shown here because it can contain values of Secrets")
+	message := "kustomize refuses it"
+	if words := c.words(refusal); words != "" {
+		message = "kustomize says: " + words
+	}
+	return at.failed(field, message, "run kustomize build "+path.Dir(at.name)+
+		" to see its whole message; what could be a value of a Secret is left out here")
 }
 
 // blame finds the entry that makes the kustomization fail.

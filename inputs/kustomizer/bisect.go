@@ -151,15 +151,32 @@ func partsOf(k *types.Kustomization) []part {
 		}
 		return p
 	}
+	pairs := func(name string, value map[string]string, set func(*types.Kustomization, map[string]string)) part {
+		return part{name, true, min(len(value), 1), func(k *types.Kustomization, n int) {
+			if n == 0 {
+				set(k, nil)
+				return
+			}
+			set(k, value)
+		}}
+	}
 	//lint:ignore SA1019 kustomize still reads them
 	merges, operations := k.PatchesStrategicMerge, k.PatchesJson6902
 	return []part{
 		{"resources", false, len(k.Resources), func(to *types.Kustomization, n int) { to.Resources = k.Resources[:n] }},
+		pairs("openapi", k.OpenAPI, func(to *types.Kustomization, of map[string]string) { to.OpenAPI = of }),
+		{"crds", false, len(k.Crds), func(to *types.Kustomization, n int) { to.Crds = k.Crds[:n] }},
+		{"configurations", false, len(k.Configurations), func(to *types.Kustomization, n int) {
+			to.Configurations = k.Configurations[:n]
+		}},
 		{"configMapGenerator", false, len(k.ConfigMapGenerator), func(to *types.Kustomization, n int) {
 			to.ConfigMapGenerator = k.ConfigMapGenerator[:n]
 		}},
 		{"secretGenerator", false, len(k.SecretGenerator), func(to *types.Kustomization, n int) {
 			to.SecretGenerator = k.SecretGenerator[:n]
+		}},
+		{"generators", false, len(k.Generators), func(to *types.Kustomization, n int) {
+			to.Generators = k.Generators[:n]
 		}},
 		{"components", false, len(k.Components), func(to *types.Kustomization, n int) {
 			to.Components = k.Components[:n]
@@ -170,16 +187,29 @@ func partsOf(k *types.Kustomization) []part {
 		}},
 		{"patches", false, len(k.Patches), func(to *types.Kustomization, n int) { to.Patches = k.Patches[:n] }},
 		text("namespace", k.Namespace, func(to *types.Kustomization, s string) { to.Namespace = s }),
+		text("namePrefix", k.NamePrefix, func(to *types.Kustomization, s string) { to.NamePrefix = s }),
+		text("nameSuffix", k.NameSuffix, func(to *types.Kustomization, s string) { to.NameSuffix = s }),
+		{"labels", false, len(k.Labels), func(to *types.Kustomization, n int) { to.Labels = k.Labels[:n] }},
+		pairs("commonLabels", k.CommonLabels, func(to *types.Kustomization, of map[string]string) {
+			to.CommonLabels = of //lint:ignore SA1019 kustomize still reads it
+		}),
+		pairs("commonAnnotations", k.CommonAnnotations, func(to *types.Kustomization, of map[string]string) {
+			to.CommonAnnotations = of
+		}),
 		{"patchesJson6902", false, len(operations), func(to *types.Kustomization, n int) {
 			//lint:ignore SA1019 kustomize still reads it
 			to.PatchesJson6902 = operations[:n]
 		}},
+		{"replicas", false, len(k.Replicas), func(to *types.Kustomization, n int) { to.Replicas = k.Replicas[:n] }},
+		{"images", false, len(k.Images), func(to *types.Kustomization, n int) { to.Images = k.Images[:n] }},
 		{"replacements", false, len(k.Replacements), func(to *types.Kustomization, n int) {
 			to.Replacements = k.Replacements[:n]
 		}},
 		{"transformers", false, len(k.Transformers), func(to *types.Kustomization, n int) {
 			to.Transformers = k.Transformers[:n]
 		}},
+		//lint:ignore SA1019 kustomize still reads them
+		{"vars", false, len(k.Vars), func(to *types.Kustomization, n int) { to.Vars = k.Vars[:n] }},
 		{"validators", false, len(k.Validators), func(to *types.Kustomization, n int) {
 			to.Validators = k.Validators[:n]
 		}},

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
@@ -88,4 +89,19 @@ func (t *Tree) InRepository(name string) string {
 // Confine restricts all further reads to the repository that contains folder.
 func (t *Tree) Confine(folder string) {
 	t.isConfined, t.mount = true, mountOf(t.files, folder)
+}
+
+// Relative resolves a path that is relative to a folder. As in the programs that read charts, ".." counts before
+// symbolic links are followed. Neither may lead out of the folder's own repository.
+func (t *Tree) Relative(folder, name string) (real string, isDir bool, err error) {
+	top := mountOf(t.files, folder)
+	within := path.Join(t.InRepository(folder), name)
+	if path.IsAbs(name) || within == ".." || strings.HasPrefix(within, "../") {
+		return "", false, fmt.Errorf("%s %w", name, ErrOutside)
+	}
+	real, isDir, err = t.Resolve(path.Join(top, within))
+	if err == nil && mountOf(t.files, real) != top {
+		return "", false, fmt.Errorf("%s %w", name, ErrOutside)
+	}
+	return real, isDir, err
 }

@@ -212,6 +212,7 @@ func counts(run *dryrun.Run) string {
 	if n := display.Total(r.Ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
 	}
+	s += display.UnsetCharts(r.UnsetCharts)
 	for _, src := range run.Pipeline.Spec.Sources {
 		if src.Build == inputs.Auto {
 			s += unfollowed(r.Ignored)

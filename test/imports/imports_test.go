@@ -65,7 +65,8 @@ func allowed() map[string][]string {
 		"generator/hold": {"generator/diag", "generator/manifest", "generator/hierarchy"},
 		"generator":      {"generator", "internal/panics"},
 
-		"inputs/chart":           {"inputs/helm", "inputs/tree", "internal/panics", "internal/httpclient"},
+		"inputs/chart": {"generator/diag", "inputs/helm", "inputs/tree", "internal/panics",
+			"internal/httpclient"},
 		"inputs/helm":            {"internal/worker"},
 		"inputs/kustomizer":      {"generator/api/references", "generator/diag", "internal/panics", "internal/worker"},
 		"inputs/helm/helmworker": {"generator/diag", "inputs/helm", "internal/worker"},

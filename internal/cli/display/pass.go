@@ -50,6 +50,9 @@ func Pass(w io.Writer, r *gitsync.Report, color bool) error {
 	if n := Total(r.Ignored); n > 0 {
 		printf(out, "  ignored %s of other kinds\n", Amount(n, "object"))
 	}
+	if charts := UnsetCharts(r.UnsetCharts); charts != "" {
+		printf(out, " %s\n", charts)
+	}
 	if ready := r.Ready(); ready.Status != metav1.ConditionTrue {
 		printf(out, "  not ready, %s: %s\n", ready.Reason, ready.Message)
 	}

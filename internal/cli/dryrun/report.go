@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -32,6 +33,7 @@ func (r *Run) finish() error {
 		return err
 	}
 	report.Kept = r.kept(report.Kept)
+	report.UnsetCharts = r.unset(report.UnsetCharts)
 	report.Diags = r.Named(r.lenient(report.Diags))
 	if report.Refused != nil {
 		report.Refused = new(r.Named(r.lenient(diag.List{*report.Refused}))[0])
@@ -66,6 +68,21 @@ func (r *Run) kept(files []manifest.File) (out []manifest.File) {
 			f.Path, f.Source = r.name(l, f.Path), ""
 		}
 		out = append(out, f)
+	}
+	return out
+}
+
+// unset returns charts below the paths, with the names that people know.
+func (r *Run) unset(charts []source.Unset) (out []source.Unset) {
+	for _, of := range charts {
+		l := r.labelled(of.Source)
+		if l != nil && r.file != "" && r.isNarrow() && !r.isBelow(of.Source, of.Folder) {
+			continue
+		}
+		if l != nil {
+			of.Folder = r.name(l, of.Folder)
+		}
+		out = append(out, of)
 	}
 	return out
 }

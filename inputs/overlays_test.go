@@ -8,8 +8,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 	"github.com/agentry-dev/agentry/test/testworker"
@@ -77,6 +79,9 @@ func TestTenThousandOverlays(t *testing.T) {
 	if len(one) != 1 {
 		t.Fatalf("got %v", one)
 	}
+	hurried := kustomizer.NewWorkers(kustomizer.Options{Limits: kustomizer.Limits{CPU: 2 * time.Second}})
+	defer hurried.Close()
+	opts.Kustomize = hurried
 	built, err := inputs.Build(t.Context(), files, one[0], opts)
 	if err != nil || len(built.Result.Diags) != 1 ||
 		!strings.Contains(built.Result.Diags[0].Message, "of processor time") {

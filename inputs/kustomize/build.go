@@ -36,6 +36,9 @@ type Options struct {
 	Open Open
 	// Charts renders charts. If nil, charts are refused.
 	Charts *chart.Renderer
+
+	// trace makes kustomize record which patch changed which object, for positions only.
+	trace bool
 }
 
 // Build builds a folder. A [*diag.Diagnostic] says why it cannot be built; any other error is a failure to read files.
@@ -89,20 +92,18 @@ func (c *checker) build(ctx context.Context, folder string, opts Options) ([]man
 	if c.request.Tenants.IsSet() {
 		c.traceAll()
 	}
+	b := &builder{checker: c, ctx: ctx, root: root, folder: folder, opts: opts}
+	isNeeded := c.needsTrace(root)
+	if !isNeeded && !opts.trace {
+		docs, err := b.run(0)
+		return docs, b.exceeded(err)
+	}
 	cpu := time.Duration(0)
-	if !c.needsTrace(root) {
+	if !isNeeded {
 		cpu = maxTracing
 	}
-	b := &builder{checker: c, ctx: ctx, root: root, folder: folder, opts: opts}
 	docs, err := b.run(cpu, types.OriginAnnotations, types.TransformerAnnotations)
-	if failed, ok := errors.AsType[*kustomizer.Failure](err); ok {
-		if cpu == 0 || failed.IsTooLarge() {
-			return nil, b.exceeds(failed)
-		}
-		// kustomize notes each patch in each object, and for each patch reads all notes of the object again
-		if docs, err = b.run(0); errors.As(err, &failed) {
-			return nil, b.exceeds(failed)
-		}
+	if err = b.exceeded(err); !isNeeded {
 		return docs, err
 	}
 	_, isRefused := errors.AsType[*diag.Diagnostic](err)
@@ -113,9 +114,6 @@ func (c *checker) build(ctx context.Context, folder string, opts Options) ([]man
 	}
 	// A patch or replacement copied kustomize's trace annotations, so they are in the result.
 	plain, err := b.run(0)
-	if failed, ok := errors.AsType[*kustomizer.Failure](err); ok {
-		return nil, b.exceeds(failed)
-	}
 	authors := allAuthors(docs)
 	for i := range plain {
 		if len(docs) == len(plain) {
@@ -125,10 +123,11 @@ func (c *checker) build(ctx context.Context, folder string, opts Options) ([]man
 		}
 		plain[i].Authors = authors // the objects cannot be matched reliably
 	}
-	return plain, err
+	return plain, b.exceeded(err)
 }
 
-// maxTracing is the processor time of a build with a trace that only makes positions more exact.
+// maxTracing is the processor time of a build with a trace that only makes positions more exact. kustomize notes each
+// patch in each object, and for each patch reads all notes of the object again.
 const maxTracing = 10 * time.Second
 
 // needsTrace reports whether kustomize must record which patch changed which object: for the authors of objects, for
@@ -162,13 +161,17 @@ type builder struct {
 	opts   Options
 }
 
-// exceeds returns the error about a build that exceeds a limit.
-func (b *builder) exceeds(f *kustomizer.Failure) error {
+// exceeded returns the error with which a build ended, which it explains if the build exceeded a limit.
+func (b *builder) exceeded(err error) error {
+	failed, ok := errors.AsType[*kustomizer.Failure](err)
+	if !ok {
+		return err
+	}
 	hint := "split the kustomization, or merge patches with the same target"
-	if f.IsTooLarge() {
+	if failed.IsTooLarge() {
 		hint = "split the kustomization"
 	}
-	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: b.root.name, Message: f.Error(),
+	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: b.root.name, Message: failed.Error(),
 		Hint: hint}
 }
 
@@ -251,10 +254,10 @@ func (c *checker) schemas() bool {
 
 // documents returns the built objects with their origins.
 func (b *builder) documents(objects []kustomizer.Object) []manifest.Built {
-	trace := newTrace(b.checker, b.root, b.opts.Open)
+	trace := newTrace(b.checker, b.root, b.opts)
 	out := make([]manifest.Built, len(objects))
 	for i, o := range objects {
-		origin := trace.of(o)
+		origin := trace.of(i, o)
 		out[i] = manifest.Built{Text: o.Text, Origin: origin, DefaultNamespace: b.installed[origin.template],
 			Lookup: b.lookups[origin.template], Secret: b.secrets.in(o.Text), Authors: b.authors(origin),
 			EarlierNames: o.EarlierNames}

@@ -6,10 +6,25 @@ import (
 	"slices"
 
 	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 )
 
-// renames reports whether a build may rename objects.
+// renames reports whether a build may rename objects that custom resources refer to.
 func (c *checker) renames() bool {
+	isReferred := false
+	for _, f := range c.files {
+		isReferred = isReferred || len(f.ConfigMapGenerator)+len(f.SecretGenerator)+len(f.Generators) > 0
+	}
+	for name := range c.refs.Files {
+		isReferred = isReferred || kustomizer.HasReferred(c.textOf(name))
+	}
+	for _, text := range c.changed {
+		isReferred = isReferred || kustomizer.HasReferred(text)
+	}
+	if !isReferred {
+		return false
+	}
 	for dir, f := range c.files {
 		allowed := func(p types.Patch) bool { return p.Options != nil && p.Options.AllowNameChange }
 		isHashed := func(g types.ConfigMapArgs) bool { return f.hasSuffix(g.GeneratorArgs) }

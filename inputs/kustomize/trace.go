@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"context"
 	"maps"
 	"path"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/kustomizer"
+	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
 // trace finds the positions of the objects of one kustomization.
@@ -18,16 +20,19 @@ type trace struct {
 	root    string // the kustomization file
 	request Request
 	open    Open
+	opts    Options
 	// files and changes are the files that untraced objects can come from, and the kustomizations that can change
 	// them.
 	files, changes []string
 
-	mu     sync.Mutex        // guards open and fileOf
+	mu     sync.Mutex        // guards what follows, and the origins
 	fileOf map[string]string // files of objects, by kind and name; built for the first untraced object
+	traced []manifest.Built  // the objects of another build, which kustomize traced
+	isOnce bool              // it was tried
 }
 
-func newTrace(c *checker, root *file, open Open) *trace {
-	t := &trace{root: root.name, request: c.request, open: open, files: slices.Sorted(maps.Keys(c.refs.Files)),
+func newTrace(c *checker, root *file, opts Options) *trace {
+	t := &trace{root: root.name, request: c.request, open: opts.Open, opts: opts, files: slices.Sorted(maps.Keys(c.refs.Files)),
 		changes: []string{root.name}}
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
 		if name := c.files[dir].name; name != root.name {
@@ -40,6 +45,8 @@ func newTrace(c *checker, root *file, open Open) *trace {
 // origin finds the positions of the fields of one object.
 type origin struct {
 	*trace
+	number   int      // of the object in the build
+	isTraced bool     // the following fields are set, as far as they can be
 	file     string   // contains the object, or is the kustomization with its generator
 	template string   // the virtual file that was rendered, if file is a chart's template
 	changes  []string // files of kustomizations and transformers that changed it, the last one first
@@ -50,17 +57,18 @@ var _ manifest.Origin = (*origin)(nil)
 
 // InFile returns the origin of an object that is in a plain file, or that a chart's template renders.
 func InFile(open Open, file string) manifest.Origin {
-	return &origin{trace: &trace{root: file, open: open}, file: file}
+	return &origin{trace: &trace{root: file, open: open}, isTraced: true, file: file}
 }
 
-// of returns the origin of a built object.
-func (t *trace) of(o kustomizer.Object) *origin {
-	out := &origin{trace: t, renamed: o.Renamed}
+// of returns the origin of a built object with a number.
+func (t *trace) of(number int, o kustomizer.Object) *origin {
+	out := &origin{trace: t, number: number, renamed: o.Renamed, isTraced: o.IsTraced, changes: t.changes}
+	if !o.IsTraced {
+		return out
+	}
+	out.changes = nil
 	dir := path.Dir(t.root)
 	switch {
-	case !o.IsTraced:
-		out.changes = t.changes
-		return out
 	case o.File != "":
 		out.file = path.Join(dir, o.File)
 		if template, _, isChart := strings.Cut(out.file, renderedAs); isChart {
@@ -76,6 +84,40 @@ func (t *trace) of(o kustomizer.Object) *origin {
 		}
 	}
 	return out
+}
+
+// follow sets where the object comes from, if kustomize did not trace it: it builds the kustomization once more. Most
+// kustomizations have no findings, and tracing takes as long as building.
+func (o *origin) follow() {
+	if o.isTraced {
+		return
+	}
+	o.isTraced = true
+	if !o.isOnce {
+		o.isOnce = true
+		o.traced = o.buildAgain()
+	}
+	if o.number < len(o.traced) {
+		if again, ok := o.traced[o.number].Origin.(*origin); ok && again.isTraced {
+			o.file, o.template, o.changes = again.file, again.template, again.changes
+		}
+	}
+}
+
+// buildAgain builds the kustomization once more, with a trace. It returns nil if that fails.
+func (t *trace) buildAgain() []manifest.Built {
+	files, done, err := t.open()
+	if err != nil {
+		return nil
+	}
+	defer done()
+	opts, ctx := t.opts, context.Background() // positions are asked for after the pass, too
+	opts.trace = true
+	docs, err := Build(ctx, tree.New(ctx, files), t.request, opts)
+	if err != nil {
+		return nil // the files and changes of the whole kustomization remain
+	}
+	return docs
 }
 
 // renamedRefs maps the names that were written into the references of an object to those that its author wrote.
@@ -94,6 +136,7 @@ type field struct {
 func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.follow()
 	stored, done, err := o.open()
 	if err != nil {
 		return o.root, 0, 0

@@ -3,6 +3,7 @@ package kustomizer
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -42,10 +43,18 @@ var KeepNames = sync.OnceValues(func() (string, error) {
 	return string(text), err
 })
 
+// HasReferred reports whether a file may have an object that custom resources refer to, such as a Secret. Without any,
+// there are no references to update.
+func HasReferred(text []byte) bool {
+	r, err := references()
+	return err != nil || r.referred.Match(text)
+}
+
 // referrers describes the fields that name other objects.
 type referrers struct {
-	fields map[string]*step // by kind of the object
-	kinds  map[string]bool  // kinds that refer to objects, or are referred to
+	fields   map[string]*step // by kind of the object
+	kinds    map[string]bool  // kinds that refer to objects, or are referred to
+	referred *regexp.Regexp   // finds a kind that is referred to
 }
 
 // step is a node in the tree of the paths of references.
@@ -71,7 +80,9 @@ var references = sync.OnceValues(func() (*referrers, error) {
 	if err := sigsyaml.Unmarshal(api.YAML(), &config); err != nil {
 		return nil, fmt.Errorf("read the references of custom resources: %w", err)
 	}
+	var referred []string
 	for _, named := range config.NameReference {
+		referred = append(referred, named.Kind)
 		out.kinds[named.Kind] = true
 		for _, spec := range named.FieldSpecs {
 			out.kinds[spec.Kind] = true
@@ -89,6 +100,7 @@ var references = sync.OnceValues(func() (*referrers, error) {
 			at.named = named.Kind
 		}
 	}
+	out.referred = regexp.MustCompile(`kind["']?\s*:[^\n]*\b(` + strings.Join(referred, "|") + `)\b`)
 	return out, nil
 })
 

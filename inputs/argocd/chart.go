@@ -78,6 +78,7 @@ func (b *build) render(s *Source, files []helm.File, own fileSource,
 	if err != nil {
 		return nil, err
 	}
+	b.made = b.made || len(docs) > 0 || helm.HasCRDs(files)
 	filtered := helm.Filter(docs, b.app.Spec.Destination.Namespace, isRead)
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" {

@@ -34,13 +34,15 @@ type build struct {
 	files *tree.Tree
 	known roots.Repositories
 	refs  map[string]repository
+	made  bool // whether a source gave any object, also of a kind that is not read
 }
 
 // Make implements [roots.Maker]. It returns the objects of all sources. If several sources have an object, the last
 // one wins.
 func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built,
 	error) {
-	b := &build{ctx, &m.Application, r, opts, t, m.Repositories, map[string]repository{}}
+	b := &build{ctx: ctx, app: &m.Application, root: r, opts: opts, files: t, known: m.Repositories,
+		refs: map[string]repository{}}
 	for _, s := range m.Spec.Sources {
 		if s.Ref == "" {
 			continue
@@ -61,11 +63,51 @@ func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, 
 		if err != nil {
 			return nil, err
 		}
+		b.made = b.made || len(docs) > 0
 		if out = append(out, docs...); len(out) > kustomize.MaxObjects {
 			return nil, problem(s.Field, "split the Application", "it has more than %d objects", kustomize.MaxObjects)
 		}
 	}
+	if !b.made {
+		return nil, b.nothing()
+	}
 	return b.effective(out), nil
+}
+
+// nothing says why no source gives an object.
+func (b *build) nothing() error {
+	i := slices.IndexFunc(b.app.Spec.Sources, func(s Source) bool { return !s.IsReference() })
+	if i < 0 {
+		return roots.Nothing("spec.sources", "add a source with a path or a chart",
+			"no source has a path or a chart, so it gives no object")
+	}
+	s := &b.app.Spec.Sources[i]
+	if s.Chart != "" || s.isOCI() {
+		return roots.Nothing(s.Field+".chart", "correct the values that decide what the chart renders",
+			"the chart renders no object with these values")
+	}
+	top, err := find(b.known, s.Field+".repoURL", s.RepoURL)
+	if err != nil {
+		return err
+	}
+	folder, _, err := repository{b.files, top}.Resolve(s.Path)
+	if err != nil {
+		return readProblem(s.Field+".path", err)
+	}
+	switch kind, err := b.kindOf(s, folder); {
+	case err != nil:
+		return err
+	case kind == chartFolder:
+		return roots.Nothing(s.Field+".path", "correct the values that decide what the chart renders",
+			"the chart renders no object with these values")
+	case kind == directory && (s.Directory == nil || !s.Directory.Recurse):
+		below, err := filesBelow(repository{b.files, "."}, folder, 0)
+		if err == nil && slices.ContainsFunc(below, manifest.IsManifestPath) {
+			return roots.Nothing(s.Field+".path", "set directory.recurse: true to read the folders below",
+				"there is no manifest in the folder %s itself", b.files.InRepository(folder))
+		}
+	}
+	return roots.NothingIn(b.files, s.Field+".path", folder)
 }
 
 // source builds the objects of one source.

@@ -263,6 +263,10 @@ func (m applicationSetMaker) Make(ctx context.Context, t *tree.Tree, r roots.Roo
 	if err != nil {
 		return nil, err
 	}
+	if len(apps) == 0 {
+		return nil, roots.Nothing("spec.generators", "correct them, or remove the ApplicationSet",
+			"the generators give no Application")
+	}
 	out := make([]manifest.Built, len(apps))
 	for i, app := range apps {
 		text, err := yaml.Marshal(app)

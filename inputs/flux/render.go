@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
@@ -37,6 +38,10 @@ func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([
 	docs, err := c.Workers.Render(ctx, release)
 	if err != nil {
 		return nil, err
+	}
+	if len(docs) == 0 && !helm.HasCRDs(files) {
+		return nil, roots.Nothing("spec.chart", "correct the values that decide what the chart renders",
+			"the chart renders no object with these values")
 	}
 	return r.PostRender(docs)
 }

@@ -121,7 +121,8 @@ type Options struct {
 	Secrets *sops.FileDecrypter
 }
 
-// Build builds a root. A [*diag.Diagnostic] says why it cannot be built; any other error is a failure to read files.
+// Build builds a root. A [*diag.Diagnostic] says why it cannot be built, or that it gives [Nothing]; any other error is
+// a failure to read files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
 	request := kustomize.Request{Folder: r.Folder, Generate: r.Generate, Change: r.Change,
 		PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: opts.Secrets}
@@ -171,6 +172,10 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(docs) == 0 && r.RequestedBy != nil {
+		p, _ := errors.AsType[*diag.Diagnostic](NothingIn(t, r.RequestedBy.field("path"), r.Folder))
+		return nil, r.place(*p)
 	}
 	docs = slices.DeleteFunc(docs, isUnmanaged)
 	if r.Variables != nil {

@@ -81,7 +81,7 @@ func (p *parser) add(w rawObject, value typed) {
 	object.Meta = value.GetObjectMeta().(*metav1.ObjectMeta)
 	*object.Meta = meta
 	if patched == "" {
-		found.variablesOfFlux(w, &meta)
+		found.variablesOfFlux(w, &meta, p.unknown)
 		found.quotedForFlux(w)
 	}
 	tenant, refused := p.tenant(object.ID)

@@ -107,6 +107,8 @@ type Spec struct {
 	Cluster helm.Cluster `json:"cluster,omitempty"`
 	// Charts says how Helm charts are fetched.
 	Charts Charts `json:"charts,omitempty"`
+	// Build says what builds need besides the sources.
+	Build Build `json:"build,omitempty,omitzero"`
 	// ForEach makes one pipeline for each folder of the first source that the pattern matches, such as
 	// `clusters/*`. In all other fields, except the commit's message and the pull request's title, `{{
 	// .path.path }}` and `{{ .path.basename }}` stand for the folder. Only `serve` and `sync` support it.

@@ -27,7 +27,7 @@ func (s *Spec) Mounts(i int) map[string]int {
 		return out
 	}
 	for n, of := range s.Sources {
-		if n != i && s.refersTo(of.Name) {
+		if n != i && (s.refersTo(of.Name) || s.Build.SharesPaths && of.Name != "") {
 			out[of.Name] = n
 		}
 	}

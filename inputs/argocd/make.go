@@ -21,6 +21,7 @@ import (
 type applicationMaker struct {
 	Application
 	Repositories roots.Repositories
+	Plugins      map[string]Plugin `json:",omitempty"`
 }
 
 var _ roots.Maker = applicationMaker{}
@@ -34,7 +35,9 @@ type build struct {
 	files *tree.Tree
 	known roots.Repositories
 	refs  map[string]repository
-	made  bool // whether a source gave any object, also of a kind that is not read
+	// plugins says what is built in place of plugins.
+	plugins map[string]Plugin
+	made    bool // whether a source gave any object, also of a kind that is not read
 }
 
 // Make implements [roots.Maker]. It returns the objects of all sources. If several sources have an object, the last
@@ -42,7 +45,7 @@ type build struct {
 func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built,
 	error) {
 	b := &build{ctx: ctx, app: &m.Application, root: r, opts: opts, files: t, known: m.Repositories,
-		refs: map[string]repository{}}
+		refs: map[string]repository{}, plugins: m.Plugins}
 	for _, s := range m.Spec.Sources {
 		if s.Ref == "" {
 			continue
@@ -112,6 +115,9 @@ func (b *build) nothing() error {
 
 // source builds the objects of one source.
 func (b *build) source(s *Source) ([]manifest.Built, error) {
+	if err := b.checkPlugin(s); err != nil {
+		return nil, err
+	}
 	if s.Chart != "" || s.isOCI() {
 		return b.remoteChart(s)
 	}
@@ -152,6 +158,8 @@ const (
 // kindOf returns the kind of a source's folder, from the Application's fields or else from the files in it.
 func (b *build) kindOf(s *Source, folder string) (string, error) {
 	switch {
+	case s.Plugin != nil:
+		return kustomization, nil
 	case s.Helm != nil:
 		return chartFolder, nil
 	case s.Kustomize != nil:

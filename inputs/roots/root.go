@@ -43,6 +43,8 @@ type Root struct {
 	Variables *Variables
 	// Namespace is the default namespace of the objects; if empty, they get the same as objects in plain files.
 	Namespace string
+	// APIVersions are those of the cluster that charts see, besides the ones that they always see.
+	APIVersions []string `json:",omitempty"`
 	// RequestedBy is the custom resource that asks for the root, if any.
 	RequestedBy *CustomResource
 	// Problem, if not nil, says why the root cannot be built.
@@ -126,6 +128,7 @@ type Options struct {
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
 	request := kustomize.Request{Folder: r.Folder, Generate: r.Generate, Change: r.Change,
 		PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: opts.Secrets}
+	opts.Charts = opts.Charts.With(r.APIVersions)
 	if r.RequestedBy == nil && r.Problem != nil {
 		d := *r.Problem
 		d.File = r.Folder

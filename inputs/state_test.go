@@ -25,8 +25,8 @@ func TestObjectsThatAKustomizationYieldsCount(t *testing.T) {
 	top := sync[:strings.Index(sync, "-- apps/")]
 	substituted := strings.Replace(substituting, "KIND", "ConfigMap", 1)
 	for name, files := range map[string]string{
-		"its own":    "-- apps/a.yaml --\n" + monitorOf + "-- apps/vars.yaml --\n" + vars,
-		"optional":   "-- apps/a.yaml --\n" + monitorOf + "-- apps/vars.yaml --\n" + vars,
+		"its own":  "-- apps/a.yaml --\n" + monitorOf + "-- apps/vars.yaml --\n" + vars,
+		"optional": "-- apps/a.yaml --\n" + monitorOf + "-- apps/vars.yaml --\n" + vars,
 		"of another": "-- apps/a.yaml --\n" + monitorOf +
 			kustomization("vars", "path: ./vars\n"+substituted[13:]) + "-- vars/a.yaml --\n" + vars,
 	} {

@@ -116,8 +116,8 @@ type Spec struct {
 	// Sources are the repositories that are read, at least one. The objects of all of them form one set.
 	Sources []Source `json:"sources"`
 	// SourceRefs say by which source of this pipeline custom resources of Flux and Argo CD build: the source's name, by
-	// `GitRepository/namespace/name` (also OCIRepository and Bucket) or by the URL of a repository. A source that is
-	// named here gives nothing by itself unless it has paths.
+	// `GitRepository/namespace/name` (also OCIRepository, Bucket and ExternalArtifact) or by the URL of a repository. A
+	// source that is named here gives nothing by itself unless it has paths.
 	SourceRefs map[string]string `json:"sourceRefs,omitempty"`
 	// Output is the branch that is written.
 	Output Output `json:"output"`

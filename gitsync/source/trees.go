@@ -118,6 +118,9 @@ func (s *Sources) Mount(spec *pipeline.Spec) {
 					src.Given = append(src.Given, path.Join("@"+name, p))
 				}
 			}
+			if spec.Build.SharesPaths {
+				src.References[s.List[mounts[name]].URL] = "@" + name
+			}
 		}
 		for ref, name := range spec.SourceRefs {
 			if _, found := mounts[name]; found {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -336,13 +335,11 @@ func (r *run) find(kind, namespace, name, field string) (string, error) {
 	if namespace == bootstrapName && name == bootstrapName {
 		return ".", nil
 	}
-	hint := fmt.Sprintf(
-		"map it to a source in sourceRefs of the pipeline; agentry check, render and tree read it with --source "+
-			"%s=FOLDER", id)
-	if url == "" {
-		return "", problem(field, hint, "it is unknown where %s is", id)
+	message, hint := r.Repositories.Unknown(id, url)
+	if kind == "ExternalArtifact" {
+		hint = "name the folder with the files of the artifact: " + hint
 	}
-	return "", problem(field, hint, "%s is another repository", id)
+	return "", problem(field, hint, "%s", message)
 }
 
 // bootstrapName is both name and namespace of the source that flux bootstrap and the Flux Operator make for the

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
@@ -25,7 +26,9 @@ func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
 	}
 	files, err := b.opts.Charts.Fetch(b.ctx, source)
 	if away, ok := errors.AsType[*chart.Error](err); ok {
-		return nil, problem(s.Field+".repoURL", "", "%s", away.Error())
+		d := diag.BuildFailed.At(s.Field+".repoURL", "%s", away.Error())
+		d.Cause = "a chart is missing: " + away.Reason()
+		return nil, &d
 	}
 	if err != nil {
 		return nil, err

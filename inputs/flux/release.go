@@ -158,7 +158,9 @@ func rootProblem(err error) error {
 		return new(diag.BuildFailed.At("spec.chart", "%s", failure.Error()))
 	}
 	if away, ok := errors.AsType[*chart.Error](err); ok {
-		return new(diag.BuildFailed.At("spec.chart", "%s", away.Error()))
+		d := diag.BuildFailed.At("spec.chart", "%s", away.Error())
+		d.Cause = "a chart is missing: " + away.Reason()
+		return &d
 	}
 	return err
 }

@@ -201,8 +201,8 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 	s.fileDecrypter = &sops.FileDecrypter{Workers: s.options.SOPS,
 		RendersValues: spec.Secrets.Allows(secretref.Plaintext) || spec.Secrets.Seals()}
 	for _, src := range spec.Sources {
-		s.sources.List = append(s.sources.List, &source.Source{Source: src, Kustomize: s.options.Kustomize,
-			Charts: charts, Secrets: s.fileDecrypter})
+		s.sources.List = append(s.sources.List, &source.Source{Source: src, BuildSpec: spec.Build,
+			Kustomize: s.options.Kustomize, Charts: charts, Secrets: s.fileDecrypter})
 	}
 	s.sources.Mount(spec)
 	if err := s.SetCredentials(creds); err != nil {

@@ -45,7 +45,8 @@ func (b *Built) Digest() []byte {
 }
 
 // Build builds a root and parses the built documents like a file with the root's name. A root that cannot be built
-// counts as an unreadable file. Build returns an error only if files cannot be read.
+// counts as an unreadable file, and one that gives nothing as an empty file with a warning. Build returns an error only
+// if files cannot be read.
 func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, error) {
 	show := opts.Show
 	if show == nil {
@@ -70,8 +71,12 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 		}
 		d.File = show(d.File)
 		out.Result = manifest.Result{Diags: diag.List{d}, Broken: 1}
-		if d.Code == diag.Tenancy { // the root counts as undefined, so nothing is held
+		// A root that tenancy forbids counts as undefined, and one that gives nothing as built: nothing is held.
+		if d.Code == diag.Tenancy || d.Code == diag.BuildsNothing {
 			out.Result.Broken = 0
+		}
+		if d.Code == diag.BuildsNothing {
+			out.warn(opts.Source, show)
 		}
 		return out, nil
 	}
@@ -90,13 +95,19 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 		docs[i].DefaultNamespace = cmp.Or(r.Namespace, docs[i].DefaultNamespace)
 	}
 	out.Result = manifest.ParseBuilt(manifest.File{Source: opts.Source, Path: show(r.Name)}, docs, opts.Manifest)
-	for _, d := range r.Warnings {
-		d.Severity, d.Source, d.Object = diag.Warning, opts.Source, r.RequestedBy.Object
-		d.File, d.Line, d.Column = r.RequestedBy.Find(d.Path)
-		d.File = show(d.File)
-		out.Result.Diags = append(out.Result.Diags, d)
-	}
+	out.warn(opts.Source, show)
 	return out, nil
+}
+
+// warn adds the warnings about the root's custom resource.
+func (b *Built) warn(source string, show func(string) string) {
+	by := b.root.RequestedBy
+	for _, d := range b.root.Warnings {
+		d.Severity, d.Source, d.Object = diag.Warning, source, by.Object
+		d.File, d.Line, d.Column = by.Find(d.Path)
+		d.File = show(d.File)
+		b.Result.Diags = append(b.Result.Diags, d)
+	}
 }
 
 // renamedOrigin is an origin with the file names that diagnostics show.

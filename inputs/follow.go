@@ -27,20 +27,17 @@ type walk struct {
 	paths   func(s *search, name string) ([]Root, error)
 }
 
-// walk returns the walk of the mode; it is zero for modes that follow no custom resources.
+// walk returns the walk of a mode that follows custom resources.
 func (s *search) walk() walk {
-	switch s.Mode {
-	case Flux:
-		return walk{flux.Walker{Repositories: s.Repositories, Decrypt: s.decrypt}.Walk, flux.Follows,
+	if s.Mode == Flux {
+		return walk{flux.Walker{Repositories: s.Repositories, Decrypt: s.decrypt, State: s.given}.Walk, flux.Follows,
 			(*search).pathRoot}
-	case ArgoCD:
-		w := argocd.Walker{Repositories: s.Repositories}
-		if s.Options.Charts != nil {
-			w.Cluster = s.Options.Charts.Cluster.Name
-		}
-		return walk{w.Walk, argocd.Follows, (*search).entries}
 	}
-	return walk{}
+	w := argocd.Walker{Repositories: s.Repositories, State: s.given, Plugins: s.Plugins}
+	if s.Options.Charts != nil {
+		w.Cluster = s.Options.Charts.Cluster.Name
+	}
+	return walk{w.Walk, argocd.Follows, (*search).entries}
 }
 
 // decrypt decrypts a file. If that fails, the result of the search is not reused.
@@ -62,6 +59,27 @@ type rootObjects struct {
 // isCurrent reports whether a new search would find the same objects.
 func (f rootObjects) isCurrent(s Search) bool {
 	return f.reads.Same(s.Files, s.Changed) && s.Options.Charts.IsCurrent(f.charts)
+}
+
+// findGiven finds the ConfigMaps and Secrets that custom resources may refer to: those of the cluster's state, and
+// those that the paths of other repositories give.
+func (s *search) findGiven() error {
+	s.given = s.layout.state.objects
+	var wanted []Root
+	for _, name := range s.Given {
+		found, err := s.pathRoot(path.Clean(name))
+		if err != nil {
+			return err
+		}
+		wanted = append(wanted, found...)
+	}
+	built, err := s.build(wanted, func(apiVersion, kind string) bool {
+		return apiVersion == "v1" && (kind == "ConfigMap" || kind == "Secret")
+	})
+	for _, objects := range built {
+		s.given = append(slices.Clip(s.given), objects...)
+	}
+	return err
 }
 
 // follow starts at the paths and finds the roots that custom resources ask for.
@@ -160,6 +178,10 @@ func (s *search) build(wanted []Root, follows func(apiVersion, kind string) bool
 	found := make([]rootObjects, len(wanted))
 	errs := make([]error, len(wanted))
 	var fresh []int
+	wanted = slices.Clone(wanted)
+	for i, r := range wanted {
+		wanted[i] = s.layout.state.in(r)
+	}
 	for i, r := range wanted { // sequential: known reads the shared files
 		known := false
 		if found[i], known = s.known(r); !known {

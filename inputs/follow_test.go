@@ -135,8 +135,18 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 				"clusters/prod/vars.yaml (Kustomization/flux-system/vars)\n" +
 				"  ConfigMap/flux-system/vars of vars/vars.yaml:1 map[]\n"},
 		"variables that nobody defines": {substituted,
-			app + "  clusters/prod/apps.yaml:8:32: error[build-refused]: spec.postBuild.substituteFrom[0]: ConfigMap " +
-				"flux-system/vars is not in the inputs\n" + own},
+			app + "  apps/monitor.yaml:4:8: error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is unknown: " +
+				"ConfigMap flux-system/vars is not in the inputs\n  clusters/prod/apps.yaml:8:32: " +
+				"warning[flux-variable]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars is not in the " +
+				"inputs\n" + own},
+		"variables that nobody defines hold only what they reach": {substituted + "-- apps/kustomization.yaml --\n" +
+			"resources: [monitor.yaml, other.yaml]\n-- apps/other.yaml --\napiVersion: monitoring.coreos.com/v1\n" +
+			"kind: ServiceMonitor\nmetadata: {name: other}\nspec: {selector: {}, endpoints: [{port: web}]}\n",
+			app + "  ServiceMonitor/shop/other of apps/other.yaml:1 map[] \n" +
+				"  apps/monitor.yaml:4:8: error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is unknown: " +
+				"ConfigMap flux-system/vars is not in the inputs\n  clusters/prod/apps.yaml:8:32: " +
+				"warning[flux-variable]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars is not in the " +
+				"inputs\n" + own},
 		"a default": {kustomization("apps",
 			"path: ./apps\ntargetNamespace: shop\npostBuild: {substituteStrategy: Always}"),
 			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] none\n" + own},

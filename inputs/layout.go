@@ -48,6 +48,7 @@ type Layout struct {
 	refs         map[string]refs        // by folder of the kustomization
 	seen         map[string]rootObjects // by digest of the root
 	tenants      manifest.Tenants
+	state        State
 }
 
 // DefaultCharts returns the folders of charts that are paths themselves, so nothing gives them values.
@@ -123,6 +124,12 @@ type Search struct {
 	Mode  Mode
 	// Skip, if not nil, reports whether to skip a folder.
 	Skip func(folder string) bool
+	// Cluster, if not empty, is the folder that describes the state of the cluster: see [State]. Given are other paths
+	// whose ConfigMaps and Secrets custom resources may refer to; they are in mounted repositories.
+	Cluster string
+	Given   []string
+	// Plugins says what is built in place of config management plugins of Argo CD, by their names.
+	Plugins map[string]argocd.Plugin
 	// Options say how to build roots whose custom resources are followed.
 	Options roots.Options
 	// Builds, if not nil, caches the results of these roots for [Build].
@@ -145,15 +152,28 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]rootObjects{},
 			tenants: s.Options.Tenants},
 		named: map[string]bool{}, plain: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
-	find := r.search
-	if w := r.walk(); w.follow != nil {
-		find = func() error { return r.follow(w) }
-	}
-	if err := find(); err != nil {
+	if err := r.readState(); err != nil {
 		return nil, err
+	}
+	if err := r.find(); err != nil {
+		return nil, err
+	}
+	for i, root := range r.layout.Roots {
+		r.layout.Roots[i] = r.layout.state.in(root)
 	}
 	r.layout.reads = r.tree.Reads()
 	return r.layout, nil
+}
+
+// find finds the roots, when the state of the cluster is known.
+func (s *search) find() error {
+	if s.Mode != Flux && s.Mode != ArgoCD {
+		return s.search()
+	}
+	if err := s.findGiven(); err != nil {
+		return err
+	}
+	return s.follow(s.walk())
 }
 
 // isSame reports whether a search would return the same layout.
@@ -208,6 +228,7 @@ type search struct {
 	plain   map[string]bool   // paths without a kustomization
 	found   map[string]string // kustomization files, by folder
 	refused map[string]Root   // tenants' custom resources that are not followed, by name
+	given   []roots.Object    // ConfigMaps and Secrets that custom resources may refer to
 }
 
 // search looks for kustomizations in the paths.
@@ -234,6 +255,9 @@ func (s *search) path(name string) error {
 
 // folder searches a folder and those below it.
 func (s *search) folder(dir string, isNamed bool) error {
+	if s.layout.covered[dir] && !isNamed {
+		return nil // the state of the cluster
+	}
 	name, err := s.kustomization(dir)
 	if err != nil {
 		return ignoreMissing(err)

@@ -211,6 +211,7 @@ const (
 	ChartUnverified      Code = "chart-unverified"
 	ChartLookup          Code = "chart-lookup"
 	OtherRevision        Code = "other-revision"
+	BuildsNothing        Code = "builds-nothing"
 	CommitUnsigned       Code = "commit-unsigned"
 	CommitUntrusted      Code = "commit-untrusted"
 	SourcePathMissing    Code = "source-path-missing"

@@ -59,6 +59,9 @@ type Diagnostic struct {
 	// field at Path holds.
 	Line   int `json:"line"`
 	Column int `json:"column"`
+	// Cause is what several problems may have in common, such as a server that does not answer; it may be empty. It is
+	// part of the message.
+	Cause string `json:"-"`
 	// BuiltBy is the file of the kustomization that made the object of what File says; it may be empty.
 	BuiltBy string `json:"builtBy"`
 	Object  Object `json:"object"`

@@ -2,7 +2,10 @@ package diag
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,10 +40,44 @@ const (
 // Print implements Printer.
 func (t Text) Print(w io.Writer, list List) error {
 	out := bufio.NewWriter(w)
-	for _, d := range list.once() {
-		out.WriteString(t.one(d))
+	list = list.once()
+	causes := map[string]List{}
+	for _, d := range list {
+		if d.Cause != "" {
+			causes[d.Cause] = append(causes[d.Cause], d)
+		}
+	}
+	for _, d := range list {
+		if len(causes[d.Cause]) <= maxApart {
+			out.WriteString(t.one(d))
+		}
+	}
+	for _, cause := range slices.Sorted(maps.Keys(causes)) {
+		if of := causes[cause]; len(of) > maxApart {
+			out.WriteString(t.together(of))
+		}
 	}
 	return out.Flush()
+}
+
+// maxApart is how many problems of one cause are printed apart. More are one block after all others, so that it does
+// not hide them.
+const maxApart = 3
+
+// together prints problems of one cause as one block.
+func (t Text) together(list List) string {
+	var b strings.Builder
+	first := list[0]
+	b.WriteString(t.paint(severityColor(first.Severity), string(first.Severity)+"["+string(first.Code)+"]") + ": ")
+	fmt.Fprintf(&b, "%d times: %s\n", len(list), indented(first.Cause))
+	for i, d := range list {
+		if i == maxApart {
+			fmt.Fprintf(&b, "  and %d more: --format json lists all\n", len(list)-i)
+			break
+		}
+		b.WriteString("  at " + OneLine(d.Position()+": "+d.Object.String()) + "\n")
+	}
+	return b.String()
 }
 
 func (t Text) one(d Diagnostic) string {

@@ -223,7 +223,8 @@ func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	d := q.parent.Place(diag.UnknownNamespace.At(path,
 		"namespaces without a manifest are assumed to have only the label %s: %s%s", corev1.LabelMetadataName,
 		strings.Join(unknown, ", "), more))
-	d.Hint = "add their Namespace manifests to the inputs"
+	d.Hint = "add their Namespace manifests to the inputs, or their labels to spec.namespaces or to the folder of " +
+		"spec.build.cluster"
 	*q.diags = append(*q.diags, d)
 }
 

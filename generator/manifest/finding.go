@@ -52,6 +52,12 @@ func (f *findings) unknownField(at fields, path, name string, known []string) {
 	f.fail(diag.UnknownField, path, unknownField, hint)
 }
 
+// withoutUnknownFields returns the other findings. A document without metadata is most likely something else than an
+// object of its kind: that it lacks a name says enough.
+func (f findings) withoutUnknownFields() findings {
+	return slices.DeleteFunc(f, func(d diag.Diagnostic) bool { return d.Code == diag.UnknownField })
+}
+
 func (f *findings) warn(code diag.Code, path, message, hint string) {
 	*f = append(*f, code.At(path, "%s", message).As(diag.Warning).WithHint(hint))
 }

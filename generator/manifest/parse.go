@@ -212,6 +212,7 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	for _, doc := range docs {
 		p.origin, p.secret, p.variables, p.by, p.leads = doc.Origin, doc.Secret, doc.WithVariables, doc.Authors,
 			doc.Leads
+		p.unknown = doc.Unknown
 		if p.opts = opts; doc.DefaultNamespace != "" {
 			p.opts = opts.In(doc.DefaultNamespace)
 		}
@@ -295,7 +296,9 @@ type parser struct {
 	secret  secretValues
 	// variables is that document before Flux's variables in it were replaced, or empty.
 	variables string
-	result    Result
+	// unknown are the variables of Flux in that document whose values are not known, with the reason.
+	unknown map[string]string
+	result  Result
 }
 
 // broken reports a document that cannot be read. text is its content, as far as it is known.

@@ -64,6 +64,13 @@ func isPatchOfObject(list []any) bool {
 	return ofObject
 }
 
+// isPatchOfSyncSet reports whether a document that names a kind is no object, but a patch of one as the SyncSets of
+// OpenShift Hive and other fleet managers have it: the name of the object is beside its kind, and the change in a text.
+func isPatchOfSyncSet(raw map[string]any) bool {
+	_, isText := raw["patch"].(string)
+	return isText && raw["metadata"] == nil && (raw["name"] != nil || raw["patchType"] != nil)
+}
+
 // patchPath matches the names of files and folders that people give to patches.
 var patchPath = regexp.MustCompile(`(?i)(^|[-_./])patch(es)?([-_./]|$)`)
 

@@ -24,6 +24,8 @@ func (p *parser) object(raw map[string]any, at place) {
 		p.nameless(raw, at)
 	case p.isList(apiVersion, kind):
 		p.list(raw, at)
+	case isPatchOfSyncSet(raw):
+		p.ignore("", "")
 	default:
 		value := p.emptyValue(apiVersion, kind, raw)
 		switch value.(type) {
@@ -57,6 +59,7 @@ type rawObject struct {
 func (p *parser) add(w rawObject, value typed) {
 	digest, size := w.digest(), bytesOf(w.raw) // of the input, so before defaults are set
 	delete(w.raw, "status")                    // only a cluster sets it
+	isNameless := w.raw["metadata"] == nil
 	meta, found := readMetadata(w)
 	object := &Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name}, APIVersion: w.apiVersion,
 		at: w.at}
@@ -81,8 +84,11 @@ func (p *parser) add(w rawObject, value typed) {
 	object.Meta = value.GetObjectMeta().(*metav1.ObjectMeta)
 	*object.Meta = meta
 	if patched == "" {
-		found.variablesOfFlux(w, &meta)
+		found.variablesOfFlux(w, &meta, p.unknown)
 		found.quotedForFlux(w)
+	}
+	if isNameless {
+		found = found.withoutUnknownFields()
 	}
 	tenant, refused := p.tenant(object.ID)
 	if object.Tenant = tenant; refused != nil {

@@ -31,12 +31,13 @@ var expandedElsewhere = map[string]bool{
 }
 
 // variablesOfFlux says of what was found in fields with a variable of Flux that the variable is the cause, and
-// reports such a variable in any other field: it would be used as text.
-func (f *findings) variablesOfFlux(w rawObject, meta *metav1.ObjectMeta) {
+// reports such a variable in any other field: it would be used as text. A variable whose value is unknown is an error
+// in each field: what Flux puts there cannot be rendered.
+func (f *findings) variablesOfFlux(w rawObject, meta *metav1.ObjectMeta, unknown map[string]string) {
 	if !strings.Contains(w.at.text, "${") || meta.Annotations[fluxKeepsText] == "disabled" {
 		return
 	}
-	search := substitutionSearch{findings: f, caused: map[string]int{}}
+	search := substitutionSearch{findings: f, caused: map[string]int{}, unknown: unknown}
 	for i, found := range *f {
 		search.caused[found.Path] = i
 	}
@@ -46,7 +47,8 @@ func (f *findings) variablesOfFlux(w rawObject, meta *metav1.ObjectMeta) {
 		search.value("metadata.labels["+key+"]", meta.Labels[key], false)
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.raw)) {
-		if key != "data" && key != "stringData" && key != "binaryData" { // a Secret's or ConfigMap's text is its user's
+		// A Secret's or ConfigMap's text is its user's.
+		if len(unknown) > 0 || key != "data" && key != "stringData" && key != "binaryData" {
 			search.value(key, w.raw[key], false)
 		}
 	}
@@ -76,7 +78,8 @@ func (f *findings) quotedForFlux(w rawObject) {
 // substitutionSearch finds variables of Flux in an object.
 type substitutionSearch struct {
 	*findings
-	caused map[string]int // findings by path
+	caused  map[string]int    // findings by path
+	unknown map[string]string // variables whose values are unknown, with the reason
 }
 
 func (s *substitutionSearch) value(path string, value any, elsewhere bool) {
@@ -97,6 +100,9 @@ func (s *substitutionSearch) value(path string, value any, elsewhere bool) {
 }
 
 func (s *substitutionSearch) text(path, text string, elsewhere bool) {
+	if s.unknownIn(path, text) {
+		return
+	}
 	match := fluxVariable.FindStringSubmatch(text)
 	if match == nil || !diag.MayQuote("", match[2]) {
 		return
@@ -111,6 +117,24 @@ func (s *substitutionSearch) text(path, text string, elsewhere bool) {
 		s.warn(diag.FluxVariable, path, variable+" is used as text: Flux would replace it, and nothing does so here",
 			hint)
 	}
+}
+
+// unknownIn reports the first variable in a field whose value is unknown, in place of what else was found there.
+func (s *substitutionSearch) unknownIn(path, text string) bool {
+	for _, name := range slices.Sorted(maps.Keys(s.unknown)) {
+		variable := "${" + name + "}"
+		if !strings.Contains(text, variable) {
+			continue
+		}
+		d := diag.FluxVariable.At(path, "the value of %s is unknown: %s", variable, s.unknown[name]).As(diag.Error)
+		if i, found := s.caused[path]; found {
+			(*s.findings)[i] = d
+		} else {
+			*s.findings = append(*s.findings, d)
+		}
+		return true
+	}
+	return false
 }
 
 // join returns the path of a field of an object.

@@ -20,13 +20,14 @@ type Account struct {
 	Needs []Need
 }
 
-// Missing returns a finding for each need that is not granted to an account, if any binding in the inputs has the
-// account. Namespaces that lack the same share one finding.
+// Missing returns a finding for each need that is not granted to an account, if a binding in the inputs names the
+// account or all of its namespace: a role for everybody (system:authenticated) is another program's. Namespaces that
+// lack the same share one finding.
 func (g *Grants) Missing(a Account) diag.List {
-	granted := g.of(a.ID)
-	if len(granted) == 0 {
+	if !g.isBound(a.ID) {
 		return nil
 	}
+	granted := g.of(a.ID)
 	everywhere := granted[""]
 	if everywhere == nil {
 		everywhere = &scope{}
@@ -174,7 +175,7 @@ func (l *lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
 // place returns the object to correct: a role that is bound where something is missing, otherwise any bound role.
 func (l *lack) place(granted map[string]*scope) *manifest.Object {
 	for _, namespace := range append(slices.Clone(l.namespaces), slices.Sorted(maps.Keys(granted))...) {
-		if s := granted[namespace]; s != nil {
+		if s := granted[namespace]; s != nil && s.place != nil {
 			return s.place
 		}
 	}

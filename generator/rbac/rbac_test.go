@@ -109,7 +109,14 @@ func TestRightsAreThoseOfTheAuthorizer(t *testing.T) {
 			"---\n" + role + watchPods, nil, ""},
 		"all accounts": {strings.ReplaceAll(clusterBinding,
 			"kind: ServiceAccount, name: agent, namespace: m", "kind: Group, name: 'system:serviceaccounts'") +
-			"---\n" + role + "[]", nil, all},
+			"---\n" + role + "[]", nil, ""},
+		"everybody, in a namespace of another program": {strings.ReplaceAll(inShop, "shop", "info") +
+			"subjects: [{kind: Group, name: 'system:authenticated'}]\nroleRef: {kind: ClusterRole, name: r}\n---\n" +
+			role + "[]", []string{"shop"}, ""},
+		"everybody besides the account": {clusterBinding + "---\n" + role + "[]\n---\n" + strings.ReplaceAll(
+			strings.ReplaceAll(clusterBinding, "kind: ServiceAccount, name: agent, namespace: m",
+				"kind: Group, name: 'system:authenticated'"), "name: r}", "name: everybody}") + "---\n" +
+			strings.Replace(role, "name: r", "name: everybody", 1) + watchPods, nil, ""},
 		"a role that the inputs do not have": {clusterBinding, nil, ""},
 		"one of two roles that they do not have": {clusterBinding + "---\n" + role + "[]\n---\n" +
 			strings.ReplaceAll(clusterBinding, "name: r}", "name: view}"), nil, ""},

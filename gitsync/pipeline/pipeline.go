@@ -107,6 +107,8 @@ type Spec struct {
 	Cluster helm.Cluster `json:"cluster,omitempty"`
 	// Charts says how Helm charts are fetched.
 	Charts Charts `json:"charts,omitempty"`
+	// Build says what builds need besides the sources.
+	Build Build `json:"build,omitempty,omitzero"`
 	// ForEach makes one pipeline for each folder of the first source that the pattern matches, such as
 	// `clusters/*`. In all other fields, except the commit's message and the pull request's title, `{{
 	// .path.path }}` and `{{ .path.basename }}` stand for the folder. Only `serve` and `sync` support it.
@@ -114,8 +116,8 @@ type Spec struct {
 	// Sources are the repositories that are read, at least one. The objects of all of them form one set.
 	Sources []Source `json:"sources"`
 	// SourceRefs say by which source of this pipeline custom resources of Flux and Argo CD build: the source's name, by
-	// `GitRepository/namespace/name` (also OCIRepository and Bucket) or by the URL of a repository. A source that is
-	// named here gives nothing by itself unless it has paths.
+	// `GitRepository/namespace/name` (also OCIRepository, Bucket and ExternalArtifact) or by the URL of a repository. A
+	// source that is named here gives nothing by itself unless it has paths.
 	SourceRefs map[string]string `json:"sourceRefs,omitempty"`
 	// Output is the branch that is written.
 	Output Output `json:"output"`

@@ -27,7 +27,7 @@ func (s *Spec) Mounts(i int) map[string]int {
 		return out
 	}
 	for n, of := range s.Sources {
-		if n != i && s.refersTo(of.Name) {
+		if n != i && (s.refersTo(of.Name) || s.Build.SharesPaths && of.Name != "") {
 			out[of.Name] = n
 		}
 	}
@@ -55,10 +55,11 @@ func validateSourceRefs(s *Spec) findings {
 		at, name := "spec.sourceRefs["+ref+"]", s.SourceRefs[ref]
 		f.check(names[name], at, "give the source this name in sources[].name", "no source has the name %q", name)
 		kind, _, _ := strings.Cut(ref, "/")
-		isKind := slices.Contains([]string{"GitRepository", "OCIRepository", "Bucket"}, kind) &&
+		isKind := slices.Contains([]string{"GitRepository", "OCIRepository", "Bucket",
+			"ExternalArtifact"}, kind) &&
 			strings.Count(ref, "/") == 2
 		f.check(isKind || strings.Contains(ref, "://") || strings.Contains(ref, ":"), at,
-			"write it as GitRepository/NAMESPACE/NAME (also OCIRepository and Bucket), or as a URL",
+			"write it as GitRepository/NAMESPACE/NAME (also OCIRepository, Bucket and ExternalArtifact), or as a URL",
 			"names no source of Flux, and no repository")
 	}
 	f.check(anyFollows || len(s.SourceRefs) == 0, "spec.sourceRefs", "set build: flux or build: argocd in a source",

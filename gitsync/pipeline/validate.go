@@ -116,6 +116,7 @@ func validateSpec(s *Spec) findings {
 		f.check(false, "spec.cluster."+field, "", "%v", err)
 	}
 	f.add(validateCharts("spec.charts", s.Charts))
+	f.add(validateBuild(s.Build))
 	f.check(len(s.Sources) > 0, "spec.sources", "name the repository to read: a list item with url and ref.branch",
 		"at least one source is required")
 	for i, source := range s.Sources {

@@ -57,7 +57,7 @@ type Missing struct {
 
 // Read reads the sources at their commits. It reads and parses only blobs that are new since the last call.
 func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifest.Options) (*Inputs, error) {
-	in := &Inputs{Sources: s.List, Commits: commits, Namespaces: s.Namespaces, Ignored: map[string]int{},
+	in := &Inputs{Sources: s.List, Commits: commits, Namespaces: slices.Clone(s.Namespaces), Ignored: map[string]int{},
 		Charts: chart.Uses{}}
 	for i, src := range s.List {
 		if err := src.Update(pass, src.trees(s.List, commits), src.options(opts)); err != nil {
@@ -76,6 +76,7 @@ func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifes
 		}
 	}
 	in.Unset = s.unset()
+	in.addState()
 	in.Objects = s.merge()
 	s.objects = in.Objects
 	return in, nil
@@ -118,6 +119,29 @@ func (s *Sources) unset() (out []Unset) {
 		}
 	}
 	return out
+}
+
+// addState adds what the folders with the state of the cluster say. The Namespaces of the pipeline come first.
+func (in *Inputs) addState() {
+	labels, folder, isThere := map[string]map[string]string{}, "", false
+	for _, src := range in.Sources {
+		state := src.Input.layout.State()
+		folder, isThere = src.BuildSpec.Cluster, isThere || state.IsThere()
+		for _, d := range state.Diags {
+			d.Source = src.Label
+			in.Diags = append(in.Diags, d)
+		}
+		maps.Copy(labels, state.Namespaces)
+	}
+	for _, o := range in.Namespaces {
+		delete(labels, o.Name)
+	}
+	in.Namespaces = append(in.Namespaces, manifest.Namespaces(labels, folder).Objects...)
+	if folder != "" && !isThere {
+		in.Diags = append(in.Diags, diag.SourcePathMissing.
+			At("", "spec.build.cluster: no source has the folder %s", folder).
+			WithHint("correct it, or write it with agentry import --cluster-state "+folder))
+	}
 }
 
 // findMissing finds paths with nothing to read. They are more likely misspelt than emptied, so their objects do not

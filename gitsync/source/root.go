@@ -86,6 +86,7 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes
 	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: d.Build, Before: before,
 		Changed: changed,
 		Builds:  builds,
+		Cluster: d.BuildSpec.Cluster, Given: d.Given, Plugins: d.BuildSpec.Plugins,
 		Options: roots.Options{Open: d.open(at), Kustomize: d.Kustomize, Charts: charts,
 			PassThrough: d.opts.PassThrough, Tenants: d.opts.Tenants, Secrets: d.Secrets},
 		Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: d.revisions()}}

@@ -25,14 +25,17 @@ type Source struct {
 	// references in custom resources to these folders.
 	Mounts     map[string]*Source
 	References map[string]string
-	Verify     *signature.Verifier // verifies commits; nil accepts any
-	Kustomize  *kustomizer.Workers // builds kustomizations
-	Charts     *chart.Renderer     // renders charts; nil refuses them
-	Secrets    *sops.FileDecrypter // decrypts files that decide what is built; nil leaves them encrypted
-	Input      Input
-	base       *Base // nil until needed
-	older      olderCommits
-	head       plumbing.Hash // the last commit that [Source.Choose] accepted
+	// Given are paths of mounted sources whose ConfigMaps and Secrets custom resources may refer to.
+	Given     []string
+	BuildSpec pipeline.Build      // what builds need besides the sources
+	Verify    *signature.Verifier // verifies commits; nil accepts any
+	Kustomize *kustomizer.Workers // builds kustomizations
+	Charts    *chart.Renderer     // renders charts; nil refuses them
+	Secrets   *sops.FileDecrypter // decrypts files that decide what is built; nil leaves them encrypted
+	Input     Input
+	base      *Base // nil until needed
+	older     olderCommits
+	head      plumbing.Hash // the last commit that [Source.Choose] accepted
 }
 
 // RefName returns the name of the ref in inventories and lock files.

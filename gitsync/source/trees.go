@@ -2,6 +2,7 @@ package source
 
 import (
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -107,9 +108,19 @@ func (s *Source) options(opts manifest.Options) manifest.Options {
 func (s *Sources) Mount(spec *pipeline.Spec) {
 	for i, src := range s.List {
 		mounts := spec.Mounts(i)
-		src.Mounts, src.References = map[string]*Source{}, map[string]string{}
+		src.Mounts, src.References, src.Given = map[string]*Source{}, map[string]string{}, nil
 		for name, n := range mounts {
 			src.Mounts["@"+name] = s.List[n]
+		}
+		for _, name := range slices.Sorted(maps.Keys(mounts)) {
+			for _, p := range s.List[mounts[name]].Paths {
+				if spec.Build.SharesPaths {
+					src.Given = append(src.Given, path.Join("@"+name, p))
+				}
+			}
+			if spec.Build.SharesPaths {
+				src.References[s.List[mounts[name]].URL] = "@" + name
+			}
 		}
 		for ref, name := range spec.SourceRefs {
 			if _, found := mounts[name]; found {

@@ -72,29 +72,35 @@ type Rules map[string]File
 
 // Ignores reports whether a file is hidden. A .sourceignore does not hide itself.
 func (r Rules) Ignores(name string) bool {
+	_, isHidden := r.HiddenBy(name)
+	return isHidden
+}
+
+// HiddenBy returns the folder of the .sourceignore that hides a file, if one does.
+func (r Rules) HiddenBy(name string) (folder string, isHidden bool) {
 	if len(r) == 0 {
-		return false
+		return "", false
 	}
 	name = strings.TrimPrefix(path.Clean(name), "/") // so that its folders end at "."
 	parts := strings.Split(name, "/")
-	folder := path.Dir(name)
+	folder = path.Dir(name)
 	if path.Base(name) == FileName && folder != "." {
 		folder = path.Dir(folder)
 	} else if path.Base(name) == FileName {
-		return false
+		return "", false
 	}
 	for ; ; folder = path.Dir(folder) {
 		f, ok := r[folder]
 		if ok && f.Unusable {
-			return true
+			return folder, true
 		}
 		for _, pattern := range slices.Backward(f.patterns) {
 			if match := pattern.Match(parts, false); match != gitignore.NoMatch {
-				return match == gitignore.Exclude
+				return folder, match == gitignore.Exclude
 			}
 		}
 		if folder == "." {
-			return false
+			return folder, false
 		}
 	}
 }

@@ -74,7 +74,7 @@ type Source struct {
 	Helm           *HelmSource      `json:"helm"`
 	Kustomize      *KustomizeSource `json:"kustomize"`
 	Directory      *DirectorySource `json:"directory"`
-	Plugin         *struct{}        `json:"plugin"`
+	Plugin         *PluginSource    `json:"plugin"`
 	// Field is the source's path in the Application, such as spec.sources[1].
 	Field string `json:"-"`
 }
@@ -192,8 +192,6 @@ func (s *Source) check() error {
 		}
 	}
 	switch {
-	case s.Plugin != nil:
-		return refused(s.Field+".plugin", "commit its output", "agentry does not run plugins")
 	case s.RepoURL == "":
 		return problem(s.Field+".repoURL", "", "is missing")
 	case s.Chart != "" && s.Ref != "":

@@ -26,7 +26,9 @@ func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
 	}
 	files, err := b.opts.Charts.Fetch(b.ctx, source)
 	if away, ok := errors.AsType[*chart.Error](err); ok {
-		return nil, problem(s.Field+".repoURL", "", "%s", away.Error())
+		d := diag.BuildFailed.At(s.Field+".repoURL", "%s", away.Error())
+		d.Cause = "a chart is missing: " + away.Reason()
+		return nil, &d
 	}
 	if err != nil {
 		return nil, err
@@ -80,6 +82,7 @@ func (b *build) render(s *Source, files []helm.File, own fileSource,
 	if err != nil {
 		return nil, err
 	}
+	b.made = b.made || len(docs) > 0 || helm.HasCRDs(files)
 	filtered := helm.Filter(docs, b.app.Spec.Destination.Namespace, isRead)
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" {

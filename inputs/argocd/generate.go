@@ -177,13 +177,14 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 	if err := spec.Selector.check(field + ".selector"); err != nil {
 		return nil, err
 	}
-	const declare = "declare the clusters in the inputs: Secrets with labels and unencrypted name and server, but " +
-		"without config"
+	const declare = "declare the clusters in the inputs, or in the folder that spec.build.cluster of the pipeline " +
+		"names: Secrets with labels and unencrypted name and server, but without config"
 	if len(r.Clusters) == 0 && !spec.Selector.isEmpty() {
 		return nil, refused(field, declare, "the inputs have no cluster Secret")
 	}
 	if i := slices.IndexFunc(r.Clusters, func(c Cluster) bool { return c.Encrypted }); i >= 0 {
-		return nil, refused(field, declare, "cluster Secret %s is encrypted", r.Clusters[i].Secret)
+		return nil, refused(field, declare, "cluster Secret %s is encrypted, or a stub without name and server",
+			r.Clusters[i].Secret)
 	}
 	own := func(c Cluster) bool { return c.Server == InCluster }
 	var out []map[string]any

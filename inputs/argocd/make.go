@@ -22,6 +22,7 @@ import (
 type applicationMaker struct {
 	Application
 	Repositories roots.Repositories
+	Plugins      map[string]Plugin `json:",omitempty"`
 }
 
 var _ roots.Maker = applicationMaker{}
@@ -35,13 +36,17 @@ type build struct {
 	files *tree.Tree
 	known roots.Repositories
 	refs  map[string]repository
+	// plugins says what is built in place of plugins.
+	plugins map[string]Plugin
+	made    bool // whether a source gave any object, also of a kind that is not read
 }
 
 // Make implements [roots.Maker]. It returns the objects of all sources. If several sources have an object, the last
 // one wins.
 func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built,
 	error) {
-	b := &build{ctx, &m.Application, r, opts, t, m.Repositories, map[string]repository{}}
+	b := &build{ctx: ctx, app: &m.Application, root: r, opts: opts, files: t, known: m.Repositories,
+		refs: map[string]repository{}, plugins: m.Plugins}
 	for _, s := range m.Spec.Sources {
 		if s.Ref == "" {
 			continue
@@ -62,15 +67,58 @@ func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, 
 		if err != nil {
 			return nil, err
 		}
+		b.made = b.made || len(docs) > 0
 		if out = append(out, docs...); len(out) > kustomizer.MaxObjects {
 			return nil, problem(s.Field, "split the Application", "it has more than %d objects", kustomizer.MaxObjects)
 		}
 	}
+	if !b.made {
+		return nil, b.nothing()
+	}
 	return b.effective(out), nil
+}
+
+// nothing says why no source gives an object.
+func (b *build) nothing() error {
+	i := slices.IndexFunc(b.app.Spec.Sources, func(s Source) bool { return !s.IsReference() })
+	if i < 0 {
+		return roots.Nothing("spec.sources", "add a source with a path or a chart",
+			"no source has a path or a chart, so it gives no object")
+	}
+	s := &b.app.Spec.Sources[i]
+	if s.Chart != "" || s.isOCI() {
+		return roots.Nothing(s.Field+".chart", "correct the values that decide what the chart renders",
+			"the chart renders no object with these values")
+	}
+	top, err := find(b.known, s.Field+".repoURL", s.RepoURL)
+	if err != nil {
+		return err
+	}
+	folder, _, err := repository{b.files, top}.Resolve(s.Path)
+	if err != nil {
+		return readProblem(s.Field+".path", err)
+	}
+	switch kind, err := b.kindOf(s, folder); {
+	case err != nil:
+		return err
+	case kind == chartFolder:
+		return roots.Nothing(s.Field+".path", "correct the values that decide what the chart renders",
+			"the chart renders no object with these values")
+	case kind == directory && (s.Directory == nil || !s.Directory.Recurse):
+		below, err := filesBelow(repository{b.files, "."}, folder, 0)
+		if err == nil && slices.ContainsFunc(below, manifest.IsManifestPath) {
+			return roots.Nothing(s.Field+".path", "set directory.recurse: true to read the folders below",
+				"there is no manifest in the folder %s itself", b.files.InRepository(folder))
+		}
+	}
+	return roots.NothingIn(b.files, s.Field+".path", folder)
 }
 
 // source builds the objects of one source.
 func (b *build) source(s *Source) ([]manifest.Built, error) {
+	if err := b.checkPlugin(s); err != nil {
+		return nil, err
+	}
 	if s.Chart != "" || s.isOCI() {
 		return b.remoteChart(s)
 	}
@@ -111,6 +159,8 @@ const (
 // kindOf returns the kind of a source's folder, from the Application's fields or else from the files in it.
 func (b *build) kindOf(s *Source, folder string) (string, error) {
 	switch {
+	case s.Plugin != nil:
+		return kustomization, nil
 	case s.Helm != nil:
 		return chartFolder, nil
 	case s.Kustomize != nil:

@@ -277,7 +277,7 @@ func TestApplicationsThatCannotBeMade(t *testing.T) {
 		of("path: absent"):               "spec.source.path: the folder absent is not in the repository",
 		of("path: chart/Chart.yaml"):     "spec.source.path: the folder chart/Chart.yaml is not in the repository",
 		of("path: [a]"):                  "spec.source.path: has a value of the wrong type",
-		of("path: a, plugin: {name: x}"): "spec.source.plugin: agentry does not run plugins",
+		of("path: a, plugin: {name: x}"): `spec.source.plugin: agentry does not run the plugin "x"`,
 		of("path: a, helm: {}, kustomize: {}"): "spec.source: the source has more than one of helm, kustomize and " +
 			"directory",
 		of("path: a, directory: {jsonnet: {libs: [a]}}"): "spec.source.directory.jsonnet: Jsonnet is not evaluated",

@@ -22,12 +22,8 @@ func find(known roots.Repositories, field, url string) (top string, err error) {
 	if top, found := known.Find(id, url); found {
 		return top, nil
 	}
-	if known.URL == "" {
-		return "", refused(field, "set the remote origin of the Git repository",
-			"%.200s is not known to be this repository", id)
-	}
-	return "", refused(field, "map it to a source in sourceRefs of the pipeline; agentry check, render and tree read "+
-		"it with --source URL=FOLDER", "%.200s is another repository", id)
+	message, hint := known.Unknown("https://"+id, url)
+	return "", refused(field, hint, "%s", message)
 }
 
 // warnings returns a warning for each source with another revision than the pipeline reads.

@@ -34,6 +34,10 @@ type Walker struct {
 	// Cluster is the name or address of the cluster whose Applications are built; if empty, all are. Applications for
 	// Argo CD's own cluster are always followed, because they can create Applications.
 	Cluster string
+	// State are objects of the cluster that are never in Git: its Secrets of clusters count as found.
+	State []roots.Object
+	// Plugins says what is built in place of config management plugins, by their names.
+	Plugins map[string]Plugin
 }
 
 // Follows reports whether a walk needs objects of a kind.
@@ -89,6 +93,11 @@ func (r *walk) sortedClusters(yield func(Cluster) bool) {
 
 // follow builds roots, then the roots that they ask for, and so on.
 func (r *walk) follow(next []roots.Root) error {
+	for _, o := range r.State {
+		if o.Namespace = cmp.Or(o.Namespace, ownNamespace); IsCluster(o.Value) {
+			r.requested(o)
+		}
+	}
 	for round := 0; len(next) > 0; round++ {
 		r.roots = append(r.roots, next...)
 		var unknown []roots.Root
@@ -134,7 +143,9 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 	if IsCluster(o.Value) {
 		c, ok := ParseCluster(o.Value)
 		c.Secret = o.Namespace + "/" + o.Name
-		c.Encrypted = !ok
+		c.Encrypted = !ok || slices.ContainsFunc(roots.StubKeys(o.Value), func(key string) bool {
+			return key == "name" || key == "server"
+		})
 		r.found[c.Secret] = c
 		return roots.Root{}, false
 	}
@@ -168,7 +179,7 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 		return root, true
 	}
 	root.Namespace = app.Spec.Destination.Namespace
-	root.Make, root.Warnings = applicationMaker{*app, r.Repositories}, app.warnings(r.Repositories)
+	root.Make, root.Warnings = applicationMaker{*app, r.Repositories, r.Plugins}, app.warnings(r.Repositories)
 	switch {
 	case r.isWanted(app.Spec.Destination):
 		return root, true
@@ -262,6 +273,10 @@ func (m applicationSetMaker) Make(ctx context.Context, t *tree.Tree, r roots.Roo
 	apps, err := g.Applications(ctx, m.Set)
 	if err != nil {
 		return nil, err
+	}
+	if len(apps) == 0 {
+		return nil, roots.Nothing("spec.generators", "correct them, or remove the ApplicationSet",
+			"the generators give no Application")
 	}
 	out := make([]manifest.Built, len(apps))
 	for i, app := range apps {

@@ -30,6 +30,16 @@ func (r *Renderer) Recording() (*Renderer, Uses) {
 	return &out, out.uses
 }
 
+// With returns a renderer whose charts see more API versions of the cluster.
+func (r *Renderer) With(apiVersions []string) *Renderer {
+	if r == nil || len(apiVersions) == 0 {
+		return r
+	}
+	out := *r
+	out.Cluster.APIVersions = slices.Concat(r.Cluster.APIVersions, apiVersions)
+	return &out
+}
+
 // Fetch returns the files of a chart. The error is an [*Error].
 func (r *Renderer) Fetch(ctx context.Context, of Source) ([]helm.File, error) {
 	files, pin, err := r.Charts.Find(ctx, of)

@@ -134,5 +134,8 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.chart + ": " + e.reason }
 
+// Reason returns the text without the chart: it is the same for all charts of a server that does not answer.
+func (e *Error) Reason() string { return e.reason }
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }

@@ -3,6 +3,7 @@ package flux
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -127,10 +128,10 @@ func (k *kustomization) checkDecryption() error {
 	return nil
 }
 
-// variables returns the variables of spec.postBuild, or nil if nothing is substituted. An object that cannot be
-// decrypted is a problem in encrypted, and its variables stay as ${NAME}; if a key server may answer later, it is an
+// variables returns the variables of spec.postBuild, or nil if nothing is substituted. An object that is missing or
+// cannot be decrypted is a problem, and its variables stay as ${NAME}. If a key server may answer later, that is an
 // error.
-func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, encrypted []*diag.Diagnostic,
+func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, problems []*diag.Diagnostic,
 	err error) {
 	if k.spec.PostBuild == nil {
 		return nil, nil, nil
@@ -145,8 +146,12 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 		case object == nil && ref.Optional:
 			continue
 		case object == nil:
-			return nil, nil, problem(field, "add it to the inputs, or set optional: true",
-				"%s %s/%s is not in the inputs", ref.Kind, k.namespace(), ref.Name)
+			name := ref.Kind + " " + k.namespace() + "/" + ref.Name
+			all.Missing = cmp.Or(all.Missing, name+" is not in the inputs")
+			problems = append(problems, new(diag.FluxVariable.At(field, "%s is not in the inputs", name).
+				As(diag.Warning).WithHint(addMissing+"; until then its variables stay as ${NAME}, and objects with "+
+				"them are not rendered")))
+			continue
 		}
 		wasEncrypted, isKnown := isEncrypted(object), true
 		if wasEncrypted {
@@ -155,12 +160,17 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 				object = clear
 			} else {
 				p := undecrypted(field, ref.Kind, k.namespace(), ref.Name, failed)
-				if encrypted = append(encrypted, p); failed.IsUncertain {
+				if failed.IsUncertain {
 					return nil, nil, p
 				}
+				p.Hint += "; until then its variables stay as ${NAME}"
+				problems = append(problems, p)
 			}
 		}
 		all = all.Over(variablesOf(object, isKnown), isKnown && (ref.Kind == "Secret" || wasEncrypted))
+		if stub := roots.StubKeys(object); len(stub) > 0 {
+			all = all.WithUnknown(stub, fmt.Sprintf("the stub of Secret %s/%s has none", k.namespace(), ref.Name))
+		}
 	}
 	all = all.Over(withoutNewlines(k.spec.PostBuild.Substitute), false)
 	for _, name := range slices.Sorted(maps.Keys(all.Values)) {
@@ -169,10 +179,11 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 				name)
 		}
 	}
-	if len(all.Values) == 0 && k.spec.PostBuild.SubstituteStrategy != "Always" {
-		return nil, encrypted, nil
+	isEmpty := len(all.Values)+len(all.Unknown) == 0 && all.Missing == ""
+	if isEmpty && k.spec.PostBuild.SubstituteStrategy != "Always" {
+		return nil, problems, nil
 	}
-	return &all, encrypted, nil
+	return &all, problems, nil
 }
 
 // variablesOf returns the variables in an object. If their values are not known, each stands for itself, as ${NAME}.
@@ -194,6 +205,24 @@ func withoutNewlines(values map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, value := range values {
 		out[name] = strings.ReplaceAll(value, "\n", "")
+	}
+	return out
+}
+
+// addMissing says what to do about a ConfigMap or Secret that is not in the inputs.
+const addMissing = "add it to the inputs, or to a folder that describes the cluster (--set " +
+	"spec.build.cluster=FOLDER, or in the pipeline; agentry import --cluster-state writes one), or set optional: true"
+
+// missing returns the objects that the variables come from and that are missing, optional ones too, as
+// kind/namespace/name.
+func (k *kustomization) missing(objects Objects) (out []string) {
+	if k.spec.PostBuild == nil {
+		return nil
+	}
+	for _, ref := range k.spec.PostBuild.SubstituteFrom {
+		if objects(ref.Kind, k.namespace(), ref.Name) == nil {
+			out = append(out, ref.Kind+"/"+k.namespace()+"/"+ref.Name)
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -50,6 +51,12 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 	}
 	for i, ref := range h.Spec.ValuesFrom {
 		object := note(ref.Kind, h.Metadata.Namespace, ref.Name)
+		if slices.Contains(roots.StubKeys(object), cmp.Or(ref.ValuesKey, defaultKey)) {
+			root.Warnings.Add(diag.MissingSecret.At("spec.valuesFrom"+index(i),
+				"the stub of Secret %s/%s has no value; the chart is rendered without it", h.Metadata.Namespace,
+				ref.Name).As(diag.Warning).WithHint("set in values what decides which monitors exist"))
+			continue
+		}
 		if !isEncrypted(object) {
 			continue
 		}
@@ -148,7 +155,9 @@ func rootProblem(err error) error {
 		return new(diag.BuildFailed.At("spec.chart", "%s", failure.Error()))
 	}
 	if away, ok := errors.AsType[*chart.Error](err); ok {
-		return new(diag.BuildFailed.At("spec.chart", "%s", away.Error()))
+		d := diag.BuildFailed.At("spec.chart", "%s", away.Error())
+		d.Cause = "a chart is missing: " + away.Reason()
+		return &d
 	}
 	return err
 }

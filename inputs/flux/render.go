@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/kustomizer"
+	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
@@ -42,6 +43,10 @@ func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([
 	docs, err := c.Workers.Render(ctx, release)
 	if err != nil {
 		return nil, local, err
+	}
+	if len(docs) == 0 && !helm.HasCRDs(files) {
+		return nil, local, roots.Nothing("spec.chart", "correct the values that decide what the chart renders",
+			"the chart renders no object with these values")
 	}
 	docs, err = r.PostRender(ctx, docs, c.Kustomize)
 	return docs, local, err

@@ -1,15 +1,18 @@
 package flux
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/strvals"
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/roots"
 )
 
 // values merges the values of a release: first its references in order, then spec.values.
@@ -45,13 +48,12 @@ func (r *HelmRelease) values(objects Objects) (map[string]any, error) {
 	return values, nil
 }
 
+// defaultKey is the key of values that name none.
+const defaultKey = "values.yaml"
+
 // read reads the values that a reference names. found is false if they are optional and absent.
 func (ref ValuesReference) read(field, namespace string, objects Objects) (text string, found bool, err error) {
-	const defaultKey = "values.yaml"
-	key := ref.ValuesKey
-	if key == "" {
-		key = defaultKey
-	}
+	key := cmp.Or(ref.ValuesKey, defaultKey)
 	if ref.Kind != "ConfigMap" && ref.Kind != "Secret" {
 		return "", false, problem(field+".kind", "use ConfigMap or Secret", "%q cannot hold values", ref.Kind)
 	}
@@ -59,12 +61,14 @@ func (ref ValuesReference) read(field, namespace string, objects Objects) (text 
 	if isEncrypted(object) {
 		return "", false, nil // it cannot be decrypted, which is a warning of the root
 	}
+	if slices.Contains(roots.StubKeys(object), key) {
+		return "", false, nil // its value is unknown, which is a warning, too
+	}
 	if text, found = dataOf(object, key); found || ref.Optional {
 		return text, found, nil
 	}
 	if object == nil {
-		return "", false, problem(field, "add it to the inputs, or set optional: true", "%s %s/%s is not in the inputs",
-			ref.Kind, namespace, ref.Name)
+		return "", false, problem(field, addMissing, "%s %s/%s is not in the inputs", ref.Kind, namespace, ref.Name)
 	}
 	return "", false, problem(field, "add it, or set optional: true", "%s %s/%s has no key %s", ref.Kind, namespace,
 		ref.Name, key)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -26,6 +25,8 @@ type Walker struct {
 	Repositories roots.Repositories
 	// Decrypt decrypts ConfigMaps and Secrets with variables and values. If nil, none is decrypted.
 	Decrypt Decrypt
+	// State are ConfigMaps and Secrets of the cluster that are never in Git. Objects that the walk finds replace them.
+	State []roots.Object
 }
 
 var _ roots.Walk = Walker{}.Walk
@@ -45,7 +46,11 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		return nil, err
 	}
 	run := &run{Walker: w, reader: reader{ctx: ctx, decrypt: w.Decrypt}, objects: map[string]map[string]any{},
-		known: map[string]*kustomization{}, releases: map[string]roots.Object{}, warned: map[string]bool{}}
+		known: map[string]*kustomization{}, releases: map[string]roots.Object{}, warned: map[string]bool{},
+		state: map[string]map[string]any{}}
+	for _, o := range w.State {
+		run.state[o.Kind+"/"+orDefault(o.Namespace)+"/"+o.Name] = o.Value
+	}
 	for i, path := range paths {
 		if !run.replace(path, given[i]) {
 			run.roots = append(run.roots, path)
@@ -53,7 +58,8 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		}
 	}
 	for round := 0; len(run.waiting) > 0; round++ {
-		next := run.next()
+		wanted := run.next()
+		next := run.rootsOf(wanted)
 		for i := range next {
 			if round == maxRounds || len(run.known) > MaxKustomizations {
 				next[i] = refused(next[i], new(diag.BuildRefused.
@@ -64,6 +70,11 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		given, err := build(next...)
 		if err != nil {
 			return nil, err
+		}
+		if round < maxRounds {
+			if err := run.again(wanted, next, given, build); err != nil {
+				return nil, err
+			}
 		}
 		run.roots = append(run.roots, next...)
 		for _, objects := range given {
@@ -88,15 +99,20 @@ type run struct {
 	reader
 	roots    []roots.Root
 	objects  map[string]map[string]any // by kind/namespace/name
+	state    map[string]map[string]any // of the cluster, by kind/namespace/name
 	known    map[string]*kustomization // by namespace/name
 	waiting  []*kustomization
 	releases map[string]roots.Object // HelmReleases, by namespace/name
 	warned   map[string]bool         // sources whose revision was checked, and messages that were given
 }
 
-// object returns an object found so far, or nil.
+// object returns an object found so far, or else of the cluster's state, or nil.
 func (r *run) object(kind, namespace, name string) map[string]any {
-	return r.objects[kind+"/"+namespace+"/"+name]
+	id := kind + "/" + namespace + "/" + name
+	if found := r.objects[id]; found != nil {
+		return found
+	}
+	return r.state[id]
 }
 
 // replace reports whether Kustomizations in a path build the path itself. If so, only they are followed.
@@ -168,7 +184,7 @@ func (r *run) addKustomization(k *kustomization) {
 
 // next removes and returns the waiting Kustomizations that can be built now: those that miss no object, else those
 // that miss only optional objects, else all.
-func (r *run) next() []roots.Root {
+func (r *run) next() []*kustomization {
 	slices.SortFunc(r.waiting, func(a, b *kustomization) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
@@ -191,11 +207,65 @@ func (r *run) next() []roots.Root {
 		}
 	}
 	r.waiting = later
-	out := make([]roots.Root, len(now))
-	for i, k := range now {
+	return now
+}
+
+func (r *run) rootsOf(list []*kustomization) []roots.Root {
+	out := make([]roots.Root, len(list))
+	for i, k := range list {
 		out[i] = r.root(k)
 	}
 	return out
+}
+
+// again builds those of the Kustomizations again that missed an object which one of them yields, such as the
+// ConfigMap that a Kustomization itself applies: in a cluster it is there from the second time on. It changes next and
+// given, the roots and their objects.
+func (r *run) again(list []*kustomization, next []roots.Root, given [][]roots.Object, build roots.Builder) error {
+	yielded := map[string]map[string]any{}
+	for _, objects := range given {
+		for _, o := range objects {
+			if o.Kind == "ConfigMap" || o.Kind == "Secret" {
+				yielded[o.Kind+"/"+orDefault(o.Namespace)+"/"+o.Name] = o.Value
+			}
+		}
+	}
+	var at []int
+	var wanted []roots.Root
+	for i, k := range list {
+		isNew := false
+		for _, id := range k.missing(r.object) {
+			if object := yielded[id]; object != nil {
+				r.objects[id], isNew = object, true
+			}
+		}
+		if isNew {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	for _, i := range at { // when all objects are known
+		isMissing := func(d diag.Diagnostic) bool { return d.Code == diag.FluxVariable }
+		for _, d := range next[i].Warnings {
+			if isMissing(d) {
+				delete(r.warned, d.Message) // it is given again if it is still true
+			}
+		}
+		before := slices.DeleteFunc(slices.Clone(next[i].Warnings), isMissing)
+		next[i] = r.root(list[i])
+		next[i].Warnings = append(before, next[i].Warnings...)
+		wanted = append(wanted, next[i])
+	}
+	built, err := build(wanted...)
+	if err != nil {
+		return err
+	}
+	for j, i := range at {
+		given[i] = built[j]
+	}
+	return nil
 }
 
 // root returns the root that a Kustomization builds, or a refused one.
@@ -205,10 +275,10 @@ func (r *run) root(k *kustomization) roots.Root {
 		err = k.checkDecryption()
 	}
 	if err == nil {
-		variables, encrypted, failed := k.variables(r.object, &r.reader)
+		variables, problems, failed := k.variables(r.object, &r.reader)
 		if err = failed; err == nil {
 			root := k.root(top, variables)
-			root.Warnings = append(r.warnings(k.source(), "spec.sourceRef", top), r.once(encrypted)...)
+			root.Warnings = append(r.warnings(k.source(), "spec.sourceRef", top), r.once(problems)...)
 			return root
 		}
 	}
@@ -243,7 +313,6 @@ func (r *run) once(problems []*diag.Diagnostic) (out diag.List) {
 	for _, p := range problems {
 		if !r.warned[p.Message] {
 			r.warned[p.Message] = true
-			p.Hint += "; until then its variables stay as ${NAME}"
 			out.Add(*p)
 		}
 	}
@@ -266,13 +335,11 @@ func (r *run) find(kind, namespace, name, field string) (string, error) {
 	if namespace == bootstrapName && name == bootstrapName {
 		return ".", nil
 	}
-	hint := fmt.Sprintf(
-		"map it to a source in sourceRefs of the pipeline; agentry check, render and tree read it with --source "+
-			"%s=FOLDER", id)
-	if url == "" {
-		return "", problem(field, hint, "it is unknown where %s is", id)
+	message, hint := r.Repositories.Unknown(id, url)
+	if kind == "ExternalArtifact" {
+		hint = "name the folder with the files of the artifact: " + hint
 	}
-	return "", problem(field, hint, "%s is another repository", id)
+	return "", problem(field, hint, "%s", message)
 }
 
 // bootstrapName is both name and namespace of the source that flux bootstrap and the Flux Operator make for the

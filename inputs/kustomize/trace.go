@@ -32,8 +32,8 @@ type trace struct {
 }
 
 func newTrace(c *checker, root *file, opts Options) *trace {
-	t := &trace{root: root.name, request: c.request, open: opts.Open, opts: opts, files: slices.Sorted(maps.Keys(c.refs.Files)),
-		changes: []string{root.name}}
+	t := &trace{root: root.name, request: c.request, open: opts.Open, opts: opts,
+		files: slices.Sorted(maps.Keys(c.refs.Files)), changes: []string{root.name}}
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
 		if name := c.files[dir].name; name != root.name {
 			t.changes = append(t.changes, name)

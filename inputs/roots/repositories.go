@@ -1,6 +1,7 @@
 package roots
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,6 +36,30 @@ func (r Repositories) Warn(folder, field, wanted string) diag.List {
 	return diag.List{diag.OtherRevision.At(field,
 		"%.100q is not the revision of this repository that the pipeline reads: %s", wanted, read.Text).
 		WithHint("correct it, or the ref of the source in the pipeline")}
+}
+
+// Unknown says why a URL is not the repository that is read, and what to do if it is. id is what --source maps to a
+// folder; url may be unknown.
+func (r Repositories) Unknown(id, url string) (message, hint string) {
+	const mapping = "map it to a source in sourceRefs of the pipeline; agentry check, render and tree read it with " +
+		"--source %[1]s=FOLDER"
+	switch {
+	case url == "":
+		return "it is unknown where " + id + " is", fmt.Sprintf(mapping, id)
+	case location(r.URL) == "" || strings.HasPrefix(r.URL, "file:"):
+		return fmt.Sprintf("%.200s is not known to be this repository, which has no remote origin", shown(url)),
+			fmt.Sprintf("if it is this one: --source %s=.; otherwise "+mapping, id)
+	}
+	return fmt.Sprintf("%.200s is another repository than this one, %s", shown(url), shown(r.URL)),
+		fmt.Sprintf("if it is this one: --source %s=.; otherwise "+mapping, id)
+}
+
+// shown returns a URL without credentials.
+func shown(url string) string {
+	if at := location(url); at != "" {
+		return at
+	}
+	return url[strings.LastIndex(url, "@")+1:]
 }
 
 // Find returns the folder of the repository that the custom resource id names with url.

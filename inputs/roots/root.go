@@ -44,6 +44,8 @@ type Root struct {
 	Variables *Variables
 	// Namespace is the default namespace of the objects; if empty, they get the same as objects in plain files.
 	Namespace string
+	// APIVersions are those of the cluster that charts see, besides the ones that they always see.
+	APIVersions []string `json:",omitempty"`
 	// RequestedBy is the custom resource that asks for the root, if any.
 	RequestedBy *CustomResource
 	// Problem, if not nil, says why the root cannot be built.
@@ -124,10 +126,12 @@ type Options struct {
 	Secrets *sops.FileDecrypter
 }
 
-// Build builds a root. A [*diag.Diagnostic] says why it cannot be built; any other error is a failure to read files.
+// Build builds a root. A [*diag.Diagnostic] says why it cannot be built, or that it gives [Nothing]; any other error is
+// a failure to read files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
 	request := kustomize.Request{Folder: r.Folder, Generate: r.Generate, Change: r.Change,
 		PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: opts.Secrets}
+	opts.Charts = opts.Charts.With(r.APIVersions)
 	if r.RequestedBy == nil && r.Problem != nil {
 		d := *r.Problem
 		d.File = r.Folder
@@ -175,6 +179,10 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(docs) == 0 && r.RequestedBy != nil {
+		p, _ := errors.AsType[*diag.Diagnostic](NothingIn(t, r.RequestedBy.field("path"), r.Folder))
+		return nil, r.place(*p)
 	}
 	docs = slices.DeleteFunc(docs, isUnmanaged)
 	if r.Variables != nil {

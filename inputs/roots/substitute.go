@@ -26,6 +26,21 @@ type Variables struct {
 	Values map[string]string
 	// Secret names the variables whose values come from Secrets: no message shows them.
 	Secret []string
+	// Unknown are variables without a known value, with the reason. They stay as ${NAME}.
+	Unknown map[string]string
+	// Missing says why there may be more variables, if that is so: then every variable without a value is unknown.
+	Missing string
+}
+
+// unknown returns why the value of a variable is unknown, or "" if it is known or known to be empty.
+func (v *Variables) unknown(name string) string {
+	if why := v.Unknown[name]; why != "" {
+		return why
+	}
+	if _, known := v.Values[name]; known {
+		return ""
+	}
+	return v.Missing
 }
 
 // substitute replaces the variables in documents. As in Flux, a variable without a value is replaced by nothing.
@@ -44,7 +59,12 @@ func (v *Variables) substitute(docs []manifest.Built,
 		if secret == nil {
 			secret = map[string]string{}
 		}
+		unknown := map[string]string{}
 		after, err := envsubst.Eval(text, func(name string) (string, bool) {
+			if why := v.unknown(name); why != "" {
+				unknown[name] = why
+				return "${" + name + "}", true
+			}
 			value := v.Values[name]
 			if slices.Contains(v.Secret, name) && value != "" {
 				secret[value] = "${" + name + "}"
@@ -62,6 +82,7 @@ func (v *Variables) substitute(docs []manifest.Built,
 			return nil, blame(doc, "with its variables replaced, the object is not valid YAML")
 		}
 		out[i].Text, out[i].WithVariables, out[i].Secret = []byte(after), text, secret
+		out[i].Unknown = unknown
 		out[i].Origin = substitutedOrigin{doc.Origin, text}
 	}
 	return out, nil
@@ -145,13 +166,27 @@ func (r Root) substitute(docs []manifest.Built) ([]manifest.Built, error) {
 	})
 }
 
+// WithUnknown returns v with variables whose values are not known, and why.
+func (v Variables) WithUnknown(names []string, why string) Variables {
+	out := v.Over(nil, false)
+	if out.Unknown == nil {
+		out.Unknown = map[string]string{}
+	}
+	for _, name := range names {
+		delete(out.Values, name)
+		out.Unknown[name] = why
+	}
+	return out
+}
+
 // Over returns v with values added, which take precedence. isSecret says whether they come from Secrets.
 func (v Variables) Over(values map[string]string, isSecret bool) Variables {
-	out := Variables{Values: maps.Clone(v.Values)}
+	out := Variables{Values: maps.Clone(v.Values), Unknown: maps.Clone(v.Unknown), Missing: v.Missing}
 	if out.Values == nil {
 		out.Values = map[string]string{}
 	}
 	maps.Copy(out.Values, values)
+	maps.DeleteFunc(out.Unknown, func(name, _ string) bool { _, replaced := values[name]; return replaced })
 	for _, name := range v.Secret {
 		if _, replaced := values[name]; !replaced {
 			out.Secret = append(out.Secret, name)

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -52,8 +53,9 @@ type Tree struct {
 	ctx      context.Context
 	files    Files
 	reads    Reads
-	rules    sourceignore.Rules
-	seen     map[string]bool // folders whose .sourceignore was read
+	rules    map[string]sourceignore.Rules // by mounted folder; "" is the repository itself
+	seen     map[string]bool               // folders whose .sourceignore was read
+	hides    Hidden
 	texts    map[string][]byte
 	steps    int
 	maxSteps int
@@ -65,8 +67,8 @@ type Tree struct {
 
 // New returns a view of files. Reads fail once the context has ended.
 func New(ctx context.Context, files Files) *Tree {
-	return &Tree{ctx: ctx, files: files, maxSteps: MaxSteps, reads: Reads{}, rules: sourceignore.Rules{},
-		seen: map[string]bool{}, texts: map[string][]byte{}}
+	return &Tree{ctx: ctx, files: files, maxSteps: MaxSteps, reads: Reads{}, rules: map[string]sourceignore.Rules{},
+		seen: map[string]bool{}, hides: Hidden{}, texts: map[string][]byte{}}
 }
 
 // ForSearch returns a view of files without a limit on reads, to search a repository of any size.
@@ -172,26 +174,50 @@ func (t *Tree) absent(name string) error {
 	return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// hidden returns an error if a .sourceignore excludes a file. Folders are not hidden themselves.
+// Hidden maps files with the names of manifests to the .sourceignore that hides them.
+type Hidden map[string]string
+
+// Below returns the files at or below a folder.
+func (h Hidden) Below(folder string) Hidden {
+	out := maps.Clone(h)
+	maps.DeleteFunc(out, func(name, _ string) bool {
+		return folder != "." && name != folder && !strings.HasPrefix(name, folder+"/")
+	})
+	return out
+}
+
+// Hidden returns the hidden files that were met so far.
+func (t *Tree) Hidden() Hidden { return t.hides }
+
+// hidden returns an error if a .sourceignore excludes a file. Folders are not hidden themselves. As in Flux, the rules
+// of a repository are for that repository only: those of one in which it is mounted do not count.
 func (t *Tree) hidden(name string, isDir bool) error {
-	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		if !t.seen[dir] {
-			t.seen[dir] = true
-			t.readRules(dir)
+	mount, in := mountOf(t.files, name), t.InRepository(name)
+	for dir := path.Dir(in); ; dir = path.Dir(dir) {
+		if at := path.Join(mount, dir); !t.seen[at] {
+			t.seen[at] = true
+			t.readRules(mount, dir)
 		}
 		if dir == "." {
 			break
 		}
 	}
-	if isDir || !t.rules.Ignores(name) {
+	folder, isHidden := t.rules[mount].HiddenBy(in)
+	if isDir || !isHidden {
 		return nil
+	}
+	if manifest.IsManifestPath(path.Base(name)) {
+		t.hides[name] = path.Join(mount, folder, sourceignore.FileName)
 	}
 	return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// readRules reads the .sourceignore of a folder, if any. It must not be a symbolic link.
-func (t *Tree) readRules(dir string) {
-	name := path.Join(dir, sourceignore.FileName)
+// readRules reads the .sourceignore of a folder of a mounted repository, if any. It must not be a symbolic link.
+func (t *Tree) readRules(mount, dir string) {
+	if t.rules[mount] == nil {
+		t.rules[mount] = sourceignore.Rules{}
+	}
+	rules, name := t.rules[mount], path.Join(mount, dir, sourceignore.FileName)
 	info, err := t.files.Lstat(name)
 	switch {
 	case err != nil || info.IsDir():
@@ -199,16 +225,16 @@ func (t *Tree) readRules(dir string) {
 		return
 	case !info.Mode().IsRegular() || info.Size() > sourceignore.MaxBytes:
 		t.reads.note(name, kindOf(false))
-		t.rules[dir] = sourceignore.Unusable()
+		rules[dir] = sourceignore.Unusable()
 		return
 	}
 	text, err := t.files.ReadFile(name)
 	t.reads.note(name, content(text))
 	if err != nil || manifest.IsLFSPointer(text) {
-		t.rules[dir] = sourceignore.Unusable()
+		rules[dir] = sourceignore.Unusable()
 		return
 	}
-	t.rules[dir] = sourceignore.Parse(dir, text)
+	rules[dir] = sourceignore.Parse(dir, text)
 }
 
 // ReadFile returns the text of a file. The caller must not change it.

@@ -238,3 +238,26 @@ func TestMountedFilesAreApart(t *testing.T) {
 		t.Errorf("it lists %v, %v", entries, err)
 	}
 }
+
+// A .sourceignore file counts for its own repository: its patterns count from its folder, and the files of a repository
+// that is mounted are not in that folder.
+func TestRulesOfOneRepositoryDoNotHideFilesOfAnother(t *testing.T) {
+	t.Parallel()
+	of := tree.New(context.Background(), tree.Mount(
+		fstest.MapFS{".sourceignore": file("/*\n!/own\n"), "own/a.yaml": file("own"), "b.yaml": file("own")},
+		map[string]tree.Files{"@1": fstest.MapFS{"a.yaml": file("other"), "own/.sourceignore": file("/x.yaml\n"),
+			"own/x.yaml": file("x"), "x.yaml": file("x")}}))
+	for name, isShown := range map[string]bool{"own/a.yaml": true, "b.yaml": false, "@1/a.yaml": true,
+		"@1/x.yaml": true, "@1/own/x.yaml": false} {
+		if _, err := of.ReadFile(name); (err == nil) != isShown {
+			t.Errorf("%s: shown is %v: %v", name, !isShown, err)
+		}
+	}
+	want := tree.Hidden{"b.yaml": ".sourceignore", "@1/own/x.yaml": "@1/own/.sourceignore"}
+	if diff := cmp.Diff(want, of.Hidden()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(tree.Hidden{"@1/own/x.yaml": "@1/own/.sourceignore"}, of.Hidden().Below("@1")); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -214,8 +214,8 @@ func counts(run *dryrun.Run) string {
 	}
 	s += display.UnsetCharts(r.UnsetCharts)
 	for _, src := range run.Pipeline.Spec.Sources {
-		if src.Build == inputs.Auto {
-			s += unfollowed(r.Ignored)
+		if src.Build == inputs.Auto && len(src.Paths) > 0 { // others only stand in for what custom resources name
+			s += unfollowed(r.Ignored, run.FluxPaths)
 			break
 		}
 	}
@@ -226,8 +226,8 @@ func counts(run *dryrun.Run) string {
 }
 
 // unfollowed says which mode follows custom resources that lead to more manifests, if there are any: a repository of
-// Flux or Argo CD may give little else.
-func unfollowed(ignored map[string]int) string {
+// Flux or Argo CD may give little else. fluxPaths are the folders to name.
+func unfollowed(ignored map[string]int, fluxPaths func() []string) string {
 	for _, of := range [...]struct {
 		kinds [][2]string // with the groups
 		tool  string
@@ -250,8 +250,11 @@ func unfollowed(ignored map[string]int) string {
 			}
 		}
 		if len(found) > 0 {
-			return fmt.Sprintf(" (%s of %s not followed; --build %s does it)", strings.Join(found, " and "), of.tool,
-				of.mode)
+			way := "--build " + string(of.mode)
+			if of.mode == inputs.Flux {
+				way = strings.Join(append([]string{way}, fluxPaths()...), " ")
+			}
+			return fmt.Sprintf(" (%s of %s not followed; %s does it)", strings.Join(found, " and "), of.tool, way)
 		}
 	}
 	return ""

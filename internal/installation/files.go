@@ -164,15 +164,8 @@ func (in *Installation) needed(out *generator.Output, policy secretref.Policy) [
 
 // stub returns a Secret with its keys but without its values.
 func stub(o *unstructured.Unstructured) []byte {
-	keys := map[string]string{}
-	for _, field := range []string{"data", "stringData"} {
-		values, _, _ := unstructured.NestedMap(o.Object, field)
-		for key := range values {
-			keys[key] = ""
-		}
-	}
-	kept := map[string]any{"apiVersion": "v1", "kind": "Secret",
-		"metadata": map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}, "stringData": keys}
+	kept := stubOf(o)
+	unstructured.RemoveNestedField(kept, "metadata", "labels")
 	text, err := yaml.Marshal(kept)
 	if err != nil {
 		return nil // unreachable: maps of strings can be encoded

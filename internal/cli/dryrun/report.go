@@ -104,7 +104,7 @@ func (r *Run) lenient(found diag.List) diag.List {
 		d := &found[i]
 		switch {
 		case d.Code == diag.NoAgent:
-			d.Hint = "name the folder that has one as well; " + accept
+			d.Hint = "name the folder that has one as well, or one that agentry init --overlay FOLDER writes; " + accept
 			if r.request.MayBeEmpty {
 				d.Severity = diag.Warning
 			}

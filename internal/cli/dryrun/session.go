@@ -151,8 +151,12 @@ func (s *session) alone() ([]*pipelinefile.Pipeline, error) {
 			"file with -f", "no PATH is given")
 	}
 	var sources []any
-	for _, t := range s.trees {
-		sources = append(sources, t.source(s.Build))
+	for i, t := range s.trees {
+		of := t.source(s.Build)
+		if len(s.trees) > 1 {
+			of["name"] = fmt.Sprintf("paths-%d", i)
+		}
+		sources = append(sources, of)
 	}
 	if s.memory != nil {
 		paths := []any{Stdin}
@@ -168,6 +172,7 @@ func (s *session) alone() ([]*pipelinefile.Pipeline, error) {
 	if found.HasErrors() {
 		return nil, &Misconfigured{Found: found}
 	}
+	p.Spec.Build.SharesPaths = len(s.trees) > 1
 	return []*pipelinefile.Pipeline{p}, nil
 }
 

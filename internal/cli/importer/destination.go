@@ -34,8 +34,8 @@ type destination struct {
 
 // newDestination returns a folder, which must be new or empty. set changes fields of the pipeline.
 func newDestination(folder string, set []string) (*destination, error) {
-	if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
-		return nil, command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
+	if err := checkNew(folder); err != nil {
+		return nil, err
 	}
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
@@ -78,17 +78,30 @@ func newDestination(folder string, set []string) (*destination, error) {
 	return d, err
 }
 
-// write writes the files. Kubernetes keeps slashes out of names, but an export can hold anything.
+// checkNew refuses a folder with something in it.
+func checkNew(folder string) error {
+	if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
+		return command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
+	}
+	return nil
+}
+
+// write writes the inputs and the pipeline.
 func (d *destination) write(files []installation.File) error {
-	if err := os.MkdirAll(d.folder, 0o777); err != nil {
+	return write(d.folder, append(files, installation.File{Path: "pipeline.yaml", Data: d.pipeline}))
+}
+
+// write writes files to a folder. Kubernetes keeps slashes out of names, but an export can hold anything.
+func write(folder string, files []installation.File) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(d.folder)
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return err
 	}
 	defer root.Close() // files are closed already
-	for _, f := range append(files, installation.File{Path: "pipeline.yaml", Data: d.pipeline}) {
+	for _, f := range files {
 		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(f.Path)), 0o777); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -43,6 +44,10 @@ inputs are written to the folder that -o names, without what only the cluster kn
 are written as stubs without values. What is rendered from them is compared with the live
 workloads: which pods would restart, and why. docs/import.md has the kubectl command.
 
+With --cluster-state, only what Git does not have is written to DIR, for spec.build.cluster of a
+pipeline: labels of Namespaces, API versions, and the ConfigMaps and Secrets, without values,
+that Flux takes variables and values from or that declare clusters to Argo CD.
+
 With --cluster there is no FILE: the same is read from the cluster that kubectl uses, with
 its credentials. It is only listed, and nothing in the cluster is changed.`,
 		Example: "agentry import -o inputs monitoring/agent.yaml",
@@ -51,6 +56,8 @@ its credentials. It is only listed, and nothing in the cluster is changed.`,
 				Usage: "`FORMAT` of the comparison: text, json or yaml"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
 				Usage: "write the inputs to `DIR`, which is new or empty; otherwise only compare"},
+			&cli.StringFlag{Name: "cluster-state",
+				Usage: "write only what describes the cluster, to `DIR`"},
 			&cli.BoolFlag{Name: "cluster", Usage: "read the cluster, and no FILE"},
 			&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` of the cluster (default: as for kubectl)"},
 			&cli.StringFlag{Name: "context",
@@ -69,6 +76,12 @@ its credentials. It is only listed, and nothing in the cluster is changed.`,
 			from, err := s.source(flags, args)
 			if err != nil {
 				return err
+			}
+			if folder := flags.String("cluster-state"); folder != "" {
+				if flags.String("output") != "" {
+					return command.Usagef("give one of them", "--cluster-state and --output write different folders")
+				}
+				return s.state(ctx, from, folder)
 			}
 			p, err := pipelineOf(flags)
 			if err != nil {
@@ -110,7 +123,7 @@ func pipelineOf(flags *cli.Context) (*pipelinefile.Pipeline, error) {
 }
 
 // source reads the installation.
-type source func(context.Context) (*installation.Installation, error)
+type source func(context.Context) (live.Result, error)
 
 // source says where the installation is read.
 func (s importer) source(flags *cli.Context, args []string) (source, error) {
@@ -120,50 +133,74 @@ func (s importer) source(flags *cli.Context, args []string) (source, error) {
 		return nil, command.Usagef("name the one or the other",
 			"import reads either a FILE or the cluster, but was given both")
 	case cluster:
-		return func(ctx context.Context) (*installation.Installation, error) {
+		return func(ctx context.Context) (live.Result, error) {
 			return s.live(ctx, flags.String("kubeconfig"), flags.String("context"),
-				live.Options{WithoutSecrets: flags.Bool("without-secrets")})
+				live.Options{WithoutSecrets: flags.Bool("without-secrets"), State: flags.IsSet("cluster-state")})
 		}, nil
 	case len(args) != 1:
 		return nil, command.Usagef(
 			"name the file that kubectl get -o yaml wrote, or - for standard input, or give --cluster",
 			"import takes one FILE, but was given %d", len(args))
 	}
-	return func(context.Context) (*installation.Installation, error) {
+	return func(context.Context) (live.Result, error) {
 		export, err := s.read(args[0])
 		if err != nil {
-			return nil, err
+			return live.Result{}, err
 		}
 		in, err := installation.Read(export)
 		if err != nil {
-			return nil, command.Usagef("write it with kubectl get -o yaml", "%s: %v", args[0], err)
+			return live.Result{}, command.Usagef("write it with kubectl get -o yaml", "%s: %v", args[0], err)
 		}
 		if in.Len() == 0 {
-			return nil, command.Usagef(
+			return live.Result{}, command.Usagef(
 				"kubectl found nothing: check its context, and that the command has -A for all namespaces",
 				"%s holds no object", args[0])
 		}
-		return in, nil
+		return live.Result{Installation: in}, nil
 	}, nil
 }
 
 // live reads the cluster.
-func (s importer) live(ctx context.Context, file, name string, o live.Options) (*installation.Installation, error) {
+func (s importer) live(ctx context.Context, file, name string, o live.Options) (live.Result, error) {
 	config, err := kubeconfig.Find(file, name)
 	if err != nil {
-		return nil, command.Usagef("name a kubeconfig with --kubeconfig, and a context in it with --context", "%v", err)
+		return live.Result{}, command.Usagef(
+			"name a kubeconfig with --kubeconfig, and a context in it with --context", "%v", err)
 	}
 	result, err := live.Read(ctx, config, o)
 	if _, forbidden := errors.AsType[*live.ForbiddenError](err); forbidden {
-		return nil, fmt.Errorf("%w: ask for a ClusterRole with the rules below%s\n%s", err, orWithout(o), live.Rules(o))
-	}
-	if err != nil {
-		return nil, err
+		return live.Result{}, fmt.Errorf("%w: ask for a ClusterRole with the rules below%s\n%s", err, orWithout(o),
+			live.Rules(o))
 	}
 	if len(result.Absent) > 0 {
 		fmt.Fprintf(s.Stderr, "not defined in the cluster: %s\n", strings.Join(result.Absent, ", "))
 	}
-	return result.Installation, nil
+	return result, err
+}
+
+// state writes the folder that describes the cluster.
+func (s importer) state(ctx context.Context, from source, folder string) error {
+	if err := checkNew(folder); err != nil {
+		return err
+	}
+	in, err := from(ctx)
+	if err != nil {
+		return err
+	}
+	files, err := in.State(in.APIVersions)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return command.Usagef("export namespaces, customresourcedefinitions, kustomizations, helmreleases, configmaps "+
+			"and secrets with -A", "the export says nothing about the cluster that a build needs")
+	}
+	if err := write(folder, files); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "state of the cluster: %s in %s; name it in spec.build.cluster of the pipeline, or with "+
+		"--set spec.build.cluster=%s\n", display.Amount(len(files), "file"), folder, filepath.ToSlash(folder))
+	return nil
 }
 
 func orWithout(o live.Options) string {

@@ -80,6 +80,7 @@ nothing is written. To a CI job that it did not write it adds nothing: what to a
 				Usage: "write manifests for Argo CD (default if there are some)"},
 			&cli.BoolFlag{Name: "argocd-plugin",
 				Usage: "write only the sidecar with which Argo CD itself renders"},
+			&cli.BoolFlag{Name: "overlay", Usage: "write only a GrafanaAgent that selects everything, to try it out"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing, and take the defaults"},
 		},
 		Run: func(_ context.Context, flags *cli.Context, args []string) error {
@@ -98,6 +99,9 @@ func (i initializer) run(flags *cli.Context, folder string) error {
 	}
 	if err := checkPlain(at.folder); at.folder != "" && err != nil {
 		return command.Usagef("", "folder %v", err)
+	}
+	if flags.Bool("overlay") {
+		return i.overlay(at, folder)
 	}
 	if flags.Bool("argocd-plugin") {
 		return i.argocdPlugin(at)

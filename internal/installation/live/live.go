@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -58,6 +59,17 @@ func resources(o Options) (out []resource) {
 			out = append(out, r)
 		}
 	}
+	if o.State {
+		add(resource{custom: true}, "kustomize.toolkit.fluxcd.io", "v1", "kustomizations")
+		add(resource{custom: true}, "helm.toolkit.fluxcd.io", "v2", "helmreleases")
+		add(resource{custom: true}, "argoproj.io", "v1alpha1", "applicationsets")
+		add(resource{}, "", "v1", "namespaces")
+		add(resource{perNamespace: true}, "", "v1", "configmaps")
+		if !o.WithoutSecrets {
+			add(secrets, "", "v1", "secrets")
+		}
+		return out
+	}
 	add(resource{custom: true}, grafana, "v1alpha1", "grafanaagents", "metricsinstances", "logsinstances",
 		"integrations", "podlogs")
 	add(resource{custom: true}, prometheus, "v1", "servicemonitors", "podmonitors", "probes")
@@ -69,15 +81,21 @@ func resources(o Options) (out []resource) {
 	if o.WithoutSecrets {
 		return out
 	}
-	add(resource{perNamespace: true, fields: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"}, "",
-		"v1", "secrets")
+	add(secrets, "", "v1", "secrets")
 	return out
 }
+
+// secrets are those that people and programs made, without what Helm and Kubernetes keep for themselves.
+var secrets = resource{perNamespace: true,
+	fields: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"}
 
 // Options choose the objects to read.
 type Options struct {
 	// WithoutSecrets leaves Secrets out.
 	WithoutSecrets bool
+	// State reads what describes the cluster, for [installation.Installation.State], in place of an installation of the
+	// operator.
+	State bool
 }
 
 // Result has the objects that were read.
@@ -85,6 +103,9 @@ type Result struct {
 	*installation.Installation
 	// Absent are the custom resources that the cluster does not define.
 	Absent []string
+	// APIVersions are GROUP/VERSION and GROUP/VERSION/KIND of what the API server serves. They are read for the state
+	// only.
+	APIVersions []string
 }
 
 // ForbiddenError names the resources that the user may not list.
@@ -138,13 +159,43 @@ func Read(ctx context.Context, config *rest.Config, o Options) (Result, error) {
 	switch {
 	case len(r.forbidden) > 0:
 		return Result{}, &ForbiddenError{r.forbidden}
+	case o.State:
+		in, err := installation.Of(r.objects)
+		if err != nil {
+			return Result{}, err
+		}
+		versions, err := apiVersions(config)
+		return Result{in, nil, versions}, err
 	case slices.Contains(r.absent, "grafanaagents."+grafana):
 		return Result{}, errors.New(
 			"the cluster has no CustomResourceDefinition grafanaagents.monitoring.grafana.com: the Grafana Agent " +
 				"Operator is not installed there")
 	}
 	in, err := installation.Of(r.objects)
-	return Result{in, r.absent}, err
+	return Result{in, r.absent, nil}, err
+}
+
+// apiVersions asks the API server what it serves. An aggregated API whose server does not answer is left out.
+func apiVersions(config *rest.Config) ([]string, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	_, lists, err := client.ServerGroupsAndResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return nil, fmt.Errorf("list API versions: %w", err)
+	}
+	var out []string
+	for _, list := range lists {
+		out = append(out, list.GroupVersion)
+		for _, r := range list.APIResources {
+			if !strings.Contains(r.Name, "/") { // no part of another resource
+				out = append(out, list.GroupVersion+"/"+r.Kind)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }
 
 // reader collects the objects.

@@ -1,0 +1,76 @@
+package inputs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// What gives nothing is a warning that says why. Objects of kinds that are not read are something.
+func TestWhatGivesNothingIsAWarning(t *testing.T) {
+	t.Parallel()
+	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	for name, c := range map[string]struct{ files, want string }{
+		"a folder without manifests": {"-- apps/readme.md --\n", "there is no manifest in the folder apps\n"},
+		"an empty kustomization": {"-- apps/kustomization.yaml --\nnamePrefix: a-\n",
+			"apps/kustomization.yaml gives no object\n"},
+		"hidden manifests": {"-- apps/a.yaml --\n" + config + "-- .sourceignore --\n/*\n!/clusters\n",
+			"the folder apps gives no object: its only manifest is hidden by .sourceignore\n"},
+		"hidden manifests of two files": {"-- apps/a.yaml --\n" + config + "-- apps/b/c.yaml --\n" + config +
+			"-- apps/.sourceignore --\n/a.yaml\n-- .sourceignore --\n/apps/b\n",
+			"the folder apps gives no object: its 2 manifests are hidden by .sourceignore and apps/.sourceignore\n"},
+		"another kind": {"-- apps/a.yaml --\n" + config, ""},
+		"an unmanaged one": {"-- apps/a.yaml --\n" + strings.Replace(config, "{name: a}",
+			"{name: a, annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}}", 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, _ := applied(t, fluxSearch(archive(sync[:strings.Index(sync, "-- apps/")]+
+				kustomization("apps", "path: ./apps")+c.files), "clusters/prod"))
+			_, warning, _ := strings.Cut(got, "warning[builds-nothing]: spec.path: ")
+			warning, _, _ = strings.Cut(warning, "\n  ")
+			warning, _, _ = strings.Cut(warning, "clusters/prod/kustomization.yaml\n") // the next root
+			if warning != c.want {
+				t.Errorf("got %q, want %q in\n%s", warning, c.want, got)
+			}
+		})
+	}
+}
+
+func TestAnApplicationThatGivesNothingIsAWarning(t *testing.T) {
+	t.Parallel()
+	const set = "-- argocd/set.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n" +
+		"metadata: {name: all, namespace: argocd}\nspec:\n  generators: [{list: {elements: []}}]\n" +
+		"  template: {metadata: {name: a}, spec: {}}\n"
+	const app = "-- argocd/app.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Application\n" +
+		"metadata: {name: shop, namespace: argocd}\nspec:\n  destination: {name: in-cluster, namespace: shop}\n" +
+		"  source: {repoURL: https://git.example.com/org/fleet.git, path: apps, FIELD}\n"
+	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	for name, c := range map[string]struct{ files, want string }{
+		"folders below": {app + "-- apps/shop/a.yaml --\n" + config,
+			"spec.source.path: there is no manifest in the folder apps itself"},
+		"read with recurse": {strings.Replace(app, "FIELD", "directory: {recurse: true}", 1) +
+			"-- apps/shop/a.yaml --\n" + config, ""},
+		"hidden": {app + "-- apps/a.yaml --\n" + config + "-- apps/.sourceignore --\n*\n",
+			"spec.source.path: the folder apps gives no object: its only manifest is hidden by apps/.sourceignore"},
+		"no Application": {set, "spec.generators: the generators give no Application"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := archive(strings.ReplaceAll(c.files, ", FIELD", "") + "-- apps/x.txt --\n")
+			if strings.Contains(c.files, "recurse") {
+				files = archive(c.files)
+			}
+			open := func() (tree.Files, func(), error) { return files, func() {}, nil }
+			got, _ := applied(t, inputs.Search{Files: files, Paths: []string{"argocd"}, Mode: inputs.ArgoCD,
+				Options:      roots.Options{Open: open},
+				Repositories: roots.Repositories{URL: "https://git.example.com/org/fleet.git"}})
+			if !strings.Contains(got, c.want) || strings.Contains(got, "builds-nothing") != (c.want != "") {
+				t.Errorf("want %q in\n%s", c.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package roots
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// Nothing is the error of a root that gives no object at all, not even one of a kind that agentry does not read. It is
+// a warning: the root counts as built.
+func Nothing(field, hint, format string, args ...any) error {
+	return new(diag.BuildsNothing.At(field, format, args...).WithHint(hint))
+}
+
+// NothingIn is [Nothing] for a folder of a repository, with the reason as far as it is known. field is the field of the
+// custom resource that names the folder.
+func NothingIn(t *tree.Tree, field, folder string) error {
+	name := t.InRepository(folder)
+	if hidden := t.Hidden().Below(folder); len(hidden) > 0 {
+		by := slices.Sorted(maps.Values(hidden))
+		by = slices.Compact(by)
+		for i := range by {
+			by[i] = t.InRepository(by[i])
+		}
+		return Nothing(field, "correct the patterns, which count from the folder of their file",
+			"the folder %s gives no object: its %s hidden by %s", name, manifests(len(hidden)),
+			strings.Join(by, " and "))
+	}
+	if file, err := kustomize.Find(t, folder); err == nil && file != "" {
+		return Nothing(field, "add resources to it, or remove the custom resource", "%s gives no object",
+			t.InRepository(file))
+	}
+	return Nothing(field, "correct the path, or remove the custom resource", "there is no manifest in the folder %s",
+		name)
+}
+
+func manifests(n int) string {
+	if n == 1 {
+		return "only manifest is"
+	}
+	return fmt.Sprintf("%d manifests are", n)
+}

@@ -1,0 +1,153 @@
+package inputs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+const vars = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {CLUSTER: prod}\n"
+
+// monitorOf is a ServiceMonitor with the variable CLUSTER.
+const monitorOf = "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" +
+	"metadata: {name: shop, namespace: shop}\n" +
+	"spec: {jobLabel: \"${CLUSTER}\", selector: {}, endpoints: [{port: web}]}\n"
+
+const substituting = "path: ./apps\npostBuild: {substituteFrom: [{kind: KIND, name: vars}]}"
+
+// TestObjectsThatAKustomizationYieldsCount: in a cluster they are there from the second time on.
+func TestObjectsThatAKustomizationYieldsCount(t *testing.T) {
+	t.Parallel()
+	top := sync[:strings.Index(sync, "-- apps/")]
+	substituted := strings.Replace(substituting, "KIND", "ConfigMap", 1)
+	for name, files := range map[string]string{
+		"its own":  "-- apps/a.yaml --\n" + monitorOf + "-- apps/vars.yaml --\n" + vars,
+		"optional": "-- apps/a.yaml --\n" + monitorOf + "-- apps/vars.yaml --\n" + vars,
+		"of another": "-- apps/a.yaml --\n" + monitorOf +
+			kustomization("vars", "path: ./vars\n"+substituted[13:]) + "-- vars/a.yaml --\n" + vars,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			of := substituted
+			if name == "optional" {
+				of = strings.Replace(of, "name: vars", "name: vars, optional: true", 1)
+			}
+			got, _ := applied(t, fluxSearch(archive(top+kustomization("apps", of)+files), "clusters/prod"))
+			if !strings.Contains(got, "ServiceMonitor/shop/shop of apps/a.yaml:1 map[] prod\n") ||
+				strings.Contains(got, "flux-variable") {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// TestTheStateOfACluster: what Git does not have is in a folder, in which nothing is applied.
+func TestTheStateOfACluster(t *testing.T) {
+	t.Parallel()
+	top := sync[:strings.Index(sync, "-- apps/")] + "-- apps/a.yaml --\n" + monitorOf
+	secret := strings.NewReplacer("ConfigMap", "Secret", "data: {CLUSTER: prod}",
+		"stringData: {CLUSTER: '', OTHER: x}").Replace(vars)
+	const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: a}}\n"
+	for name, c := range map[string]struct{ kind, files, want string }{
+		"a ConfigMap": {"ConfigMap", "-- state/vars.yaml --\n" + vars, "map[] prod\n"},
+		"a List": {"ConfigMap", "-- state/all.json --\n" + `{"kind": "List", "items": [{"apiVersion": "v1", ` +
+			`"kind": "ConfigMap", "metadata": {"name": "vars", "namespace": "flux-system"}, ` +
+			`"data": {"CLUSTER": "prod"}}]}` + "\n", "map[] prod\n"},
+		"Git comes first": {"ConfigMap", "-- state/vars.yaml --\n" + strings.Replace(vars, "prod", "old", 1) +
+			"-- clusters/prod/vars.yaml --\n" + vars, "map[] prod\n"},
+		"a stub": {"Secret", "-- state/vars.yaml --\n" + namespace + "---\n" + secret,
+			"error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is unknown: the stub of Secret " +
+				"flux-system/vars has none\n"},
+		"a broken file": {"ConfigMap", "-- state/vars.yaml --\n" + vars + "-- state/x.yaml --\na: {\n", "map[] prod\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			search := fluxSearch(archive(top+kustomization("apps", strings.Replace(substituting, "KIND", c.kind, 1))+
+				c.files), "clusters/prod")
+			search.Cluster = "state"
+			got, layout := applied(t, search)
+			if !strings.Contains(got, c.want) {
+				t.Errorf("want %q in\n%s", c.want, got)
+			}
+			state := layout.State()
+			if isBroken := name == "a broken file"; isBroken != (len(state.Diags) == 1) || !state.IsThere() ||
+				isBroken && state.Diags[0].File != "state/x.yaml" {
+				t.Errorf("%v %v", state.IsThere(), state.Diags)
+			}
+			if name == "a stub" {
+				if diff := cmp.Diff(map[string]map[string]string{"shop": {"team": "a"}}, state.Namespaces); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}
+
+// TestAPIVersionsOfACluster are those that charts see.
+func TestAPIVersionsOfACluster(t *testing.T) {
+	t.Parallel()
+	files := archive("-- state/api-versions.txt --\napps/v1 # built in\n\ncert-manager.io/v1\nWrong\n" +
+		"-- state/crd.yaml --\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n" +
+		"metadata: {name: things.example.com}\nspec:\n  group: example.com\n  names: {kind: Thing}\n" +
+		"  versions: [{name: v1, served: true}, {name: v1alpha1, served: false}]\n" +
+		"-- apps/kustomization.yaml --\nresources: [a.yaml]\n-- apps/a.yaml --\n" + monitorOf +
+		"-- state/kustomization.yaml --\nresources: [crd.yaml]\n")
+	for _, mode := range []inputs.Mode{inputs.Auto, inputs.Flux} {
+		search := fluxSearch(files, ".")
+		search.Mode, search.Cluster = mode, "state"
+		layout, err := search.Find(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"apps/v1", "cert-manager.io/v1", "example.com/v1", "example.com/v1/Thing"}
+		if diff := cmp.Diff(want, layout.Roots[0].APIVersions); diff != "" {
+			t.Errorf("%s: %s", mode, diff)
+		}
+		if found := layout.State().Diags; len(found) != 1 || found[0].Line != 4 {
+			t.Errorf("%s: %v", mode, found)
+		}
+		if mode == inputs.Auto && (len(layout.Roots) != 1 || !layout.Covers("state/crd.yaml")) {
+			t.Errorf("the state is read as manifests: %v", layout.Roots)
+		}
+		if search.Before, search.Changed = layout, tree.NewChanges(tree.Change{Path: "state/api-versions.txt",
+			Edited: true}); search.Before != nil {
+			files["state/api-versions.txt"].Data = []byte("example.com/v2\n")
+			again, err := search.Find(t.Context())
+			if err != nil || again == layout || again.Roots[0].APIVersions[2] != "example.com/v2" {
+				t.Errorf("%s: after an edit: %v %v", mode, again.Roots, err)
+			}
+			files["state/api-versions.txt"].Data = []byte("apps/v1 # built in\n\ncert-manager.io/v1\nWrong\n")
+		}
+	}
+}
+
+// TestGivenPathsOfOtherRepositories have ConfigMaps that custom resources refer to.
+func TestGivenPathsOfOtherRepositories(t *testing.T) {
+	t.Parallel()
+	top := sync[:strings.Index(sync, "-- apps/")] + "-- apps/a.yaml --\n" + monitorOf +
+		kustomization("apps", strings.Replace(substituting, "KIND", "ConfigMap", 1))
+	for name, c := range map[string]struct{ files, path string }{
+		"a folder": {"-- vars/cm.yaml --\n" + vars, "@other/vars"},
+		"a file":   {"-- vars/cm.yaml --\n" + vars, "@other/vars/cm.yaml"},
+		"all":      {"-- cm.yaml --\n" + vars, "@other"},
+		"a kustomization": {"-- kustomization.yaml --\nnamespace: flux-system\nconfigMapGenerator:\n" +
+			"  - {name: vars, literals: [CLUSTER=prod], options: {disableNameSuffixHash: true}}\n", "@other"},
+	} {
+		search := fluxSearch(archive(top), "clusters/prod")
+		files := tree.Mount(search.Files, map[string]tree.Files{"@other": archive(c.files)})
+		search.Files = files
+		search.Options.Open = func() (tree.Files, func(), error) { return files, func() {}, nil }
+		search.Given = []string{c.path}
+		got, _ := applied(t, search)
+		if !strings.Contains(got, "ServiceMonitor/shop/shop of apps/a.yaml:1 map[] prod\n") {
+			t.Errorf("%s: %s", name, got)
+		}
+		if strings.Contains(got, "@other") {
+			t.Errorf("%s: it is applied: %s", name, got)
+		}
+	}
+}

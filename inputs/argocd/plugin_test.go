@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 // TestAPluginCanBeAKustomization: what is declared is built in place of a plugin, and of no other one.
@@ -17,7 +18,8 @@ func TestAPluginCanBeAKustomization(t *testing.T) {
 			Field: "spec.source"}}}}
 		m := applicationMaker{*app, own(), map[string]Plugin{plugins: KustomizeSOPS}}
 		docs, err := m.Make(t.Context(), tree.New(t.Context(), repository), roots.Root{},
-			roots.Options{Open: func() (tree.Files, func(), error) { return repository, func() {}, nil }})
+			roots.Options{Kustomize: testworker.Kustomize(),
+				Open: func() (tree.Files, func(), error) { return repository, func() {}, nil }})
 		if want == "" && (err != nil || len(docs) == 0) || want != "" && (err == nil ||
 			!strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, %d documents", plugins, err, len(docs))

@@ -135,6 +135,9 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 	if err := f.refuse(isPlugin); err != nil {
 		return err
 	}
+	if err := c.encrypted(f, dir); err != nil {
+		return err
+	}
 	for _, e := range f.entries() {
 		if isPlugin {
 			e.use = plugin
@@ -306,7 +309,7 @@ func (f *file) refuse(isPlugin bool) error {
 	return nil
 }
 
-// entry checks a path that a kustomization names, and returns how many files and bases are loaded for it.
+// entry checks a path that a kustomization names.
 func (c *checker) entry(f *file, dir string, e entry) error {
 	switch {
 	case isRemote(e.path):

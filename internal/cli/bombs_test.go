@@ -64,7 +64,7 @@ func bombs() map[string]bomb {
 				"spec: {selector: {}, endpoints: [%s{port: web}]}\n", i, list(endpoint, bytes))
 		}
 	}
-	return map[string]bomb{
+	out := map[string]bomb{
 		"objects-at-1000-paths": {1000, same(objects(0)), exceeded},
 		"text-at-1000-paths":    {1000, same("x:\n" + list("- a: 1\n", 1600<<10)), ""},
 		"numbers": {12, func(i int) string {
@@ -92,6 +92,26 @@ func bombs() map[string]bomb {
 		}, ""},
 		"paths": {200_000, same("a: 1\n"), ""},
 	}
+	many := func(int) string {
+		var b strings.Builder
+		for i := range 3_000 {
+			b.WriteString(monitor("", 0)(i))
+		}
+		return b.String()
+	}
+	for name := range kustomizations() {
+		out[name] = bomb{1, many, errors}
+	}
+	return out
+}
+
+// kustomizations are the kustomizations of the first files of bombs.
+func kustomizations() map[string]string {
+	return map[string]string{
+		"prefix": "namePrefix: " + strings.Repeat("x", 1<<20) + "\n",
+		"patches": "patches:\n" + strings.Repeat("- {target: {kind: ServiceMonitor}, patch: '[{\"op\": \"add\", \"path\": "+
+			"\"/spec/jobLabel\", \"value\": \"v\"}]'}\n", 300),
+	}
 }
 
 // write makes one commit of the files, without a work tree.
@@ -105,6 +125,11 @@ func (b bomb) write(repo *gittest.Repo, branch string) {
 			fmt.Fprintf(&blobs, "blob\nmark :%d\ndata %d\n%s\n", marks[text], len(text), text)
 		}
 		fmt.Fprintf(&commit, "M 100644 :%d in/%d/%d.yaml\n", marks[text], i/300, i)
+	}
+	if text := kustomizations()[branch]; text != "" {
+		text = "resources: [0.yaml]\n" + text
+		fmt.Fprintf(&blobs, "blob\nmark :%d\ndata %d\n%s\n", len(marks)+1, len(text), text)
+		fmt.Fprintf(&commit, "M 100644 :%d in/0/kustomization.yaml\n", len(marks)+1)
 	}
 	fmt.Fprintf(&blobs, "commit refs/heads/%s\ncommitter x <x@example.com> 1 +0000\ndata 4\nbomb\n", branch)
 	repo.GitIn(blobs.String()+commit.String(), "fast-import", "--quiet")
@@ -160,7 +185,7 @@ func kib(t *testing.T, status, name string) int64 {
 // memory that the chart gives.
 func TestBombsTakeNoOtherPipelineWithThem(t *testing.T) {
 	if testing.Short() {
-		t.Skip("fetches and parses 16 bombs, which takes minutes: make race runs it")
+		t.Skip("fetches and parses 18 bombs, which takes minutes: make race runs it")
 	}
 	hostile := gittest.NewRepo(t)
 	w := &served{t: t, repo: gittest.NewRepo(t), config: t.TempDir(), cache: t.TempDir(),

@@ -102,6 +102,8 @@ func limitReason(b *worker.Broken) string {
 	switch b.Reason {
 	case worker.Late:
 		return fmt.Sprintf("rendering takes longer than %s: a template loops or does too much", b.Limits.Time) + change
+	case worker.Killed:
+		return "rendering needs more memory than there is" + change
 	case worker.Output:
 		return fmt.Sprintf("it renders to more than %d MiB", b.Limits.OutputBytes>>20) + change
 	}

@@ -15,7 +15,7 @@ func TestEncryptedFilesOfKSOPS(t *testing.T) {
 	const generator = "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: x}\n"
 	for text, want := range map[string]string{
 		generator + "files: [./login.yaml]\n": "namespace: shop",
-		generator + "files: [none.yaml]\n":    `top/kustomization.yaml:4:3: resources[1]: "none.yaml" is not in the repository`,
+		generator + "files: [none.yaml]\n":    `top/kustomization.yaml:4:3: resources[1]: "none.yaml" is not in`,
 		generator + "files: [login.yaml]\nsecretFrom: [{metadata: {name: y}}]\n": "top/keys.yaml:1:1: is not a list of " +
 			"encrypted files alone",
 		generator + "files: [login.yaml]\n---\nkind: other\n": "top/keys.yaml:6:1: is not a list",

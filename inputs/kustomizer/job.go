@@ -107,6 +107,8 @@ func (f *Failure) IsTooLarge() bool { return f.Reason == worker.Output }
 // Error says which limit, as the end of a sentence about the kustomization.
 func (f *Failure) Error() string {
 	switch f.Reason {
+	case worker.Killed:
+		return "needs more memory to build than there is"
 	case worker.Late:
 		return "takes kustomize longer than " + f.Limits.Time.String()
 	case worker.Busy:

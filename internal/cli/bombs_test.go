@@ -95,7 +95,7 @@ func bombs() map[string]bomb {
 	many := func(int) string {
 		var b strings.Builder
 		for i := range 3_000 {
-			b.WriteString(monitor("", 0)(i))
+			b.WriteString(monitor("{port: a},", 0)(i))
 		}
 		return b.String()
 	}
@@ -109,8 +109,8 @@ func bombs() map[string]bomb {
 func kustomizations() map[string]string {
 	return map[string]string{
 		"prefix": "namePrefix: " + strings.Repeat("x", 1<<20) + "\n",
-		"patches": "patches:\n" + strings.Repeat("- {target: {kind: ServiceMonitor}, patch: '[{\"op\": \"add\", \"path\": "+
-			"\"/spec/jobLabel\", \"value\": \"v\"}]'}\n", 300),
+		"patches": "patches:\n" + strings.Repeat("- {target: {kind: ServiceMonitor}, patch: '[{\"op\": \"add\", "+
+			"\"path\": \"/spec/jobLabel\", \"value\": \"v\"}]'}\n", 300),
 	}
 }
 

@@ -1,14 +1,18 @@
 package worker
 
 import (
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // limitMemory makes the kernel refuse memory beyond the limit, because a single allocation can exceed it between two
-// checks. The reserve is for the Go runtime's own memory.
+// checks. The reserve is for the Go runtime's own memory. If the container has no more, this process is the first that
+// the kernel kills, and not the one that asks.
 func limitMemory(bytes int64) {
+	const first = "1000"
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(first), 0) // without the file any process can be killed
 	const reserve = 256 << 20
 	limit := uint64(bytes + reserve)
 	// if this fails, the periodic check and the time limit remain

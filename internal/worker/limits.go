@@ -37,9 +37,10 @@ func (l Limits) WithDefaults() Limits {
 // Reason says which limit a process exceeded.
 type Reason int
 
-// The reasons. A process that died by itself counts as Memory: most often the system had no more for it.
+// The reasons. A process that somebody else killed counts as Killed: most often the system had no more memory for it.
 const (
-	Memory Reason = iota
+	Killed Reason = iota
+	Memory
 	Late
 	Busy
 	Output
@@ -54,6 +55,8 @@ type Broken struct {
 // Error implements error.
 func (b *Broken) Error() string {
 	switch b.Reason {
+	case Killed:
+		return "needs more memory than there is"
 	case Late:
 		return "takes longer than " + b.Limits.Time.String()
 	case Busy:

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -79,7 +80,7 @@ func (p *Pool) Ask(ctx context.Context, q Question) ([]byte, error) {
 		return nil, err
 	}
 	defer release()
-	for {
+	for isAgain := false; ; {
 		one, err := p.take()
 		if err != nil {
 			return nil, err
@@ -91,6 +92,11 @@ func (p *Pool) Ask(ctx context.Context, q Question) ([]byte, error) {
 		answer, err := one.ask(ctx, q, limits)
 		if err != nil && one.reused && !one.responded && ctx.Err() == nil {
 			continue // it may have ended while it was idle
+		}
+		if broken, ok := errors.AsType[*Broken](err); ok && broken.Reason == Killed && !isAgain {
+			debug.FreeOSMemory() // for the worker, which the kernel kills first
+			isAgain = true
+			continue
 		}
 		if err != nil {
 			return nil, err

@@ -94,6 +94,8 @@ func (o *process) broken(late, tooLong bool, limits Limits) *Broken {
 	switch {
 	case late:
 		return &Broken{Late, limits}
+	case o.cmd.ProcessState.ExitCode() == killed:
+		return &Broken{Killed, limits}
 	case o.cmd.ProcessState.ExitCode() == exitBusy:
 		return &Broken{Busy, limits}
 	case tooLong || o.cmd.ProcessState.ExitCode() == exitOutput:
@@ -101,5 +103,8 @@ func (o *process) broken(late, tooLong bool, limits Limits) *Broken {
 	}
 	return &Broken{Memory, limits}
 }
+
+// killed is the exit code of a process that a signal ended.
+const killed = -1
 
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

@@ -14,11 +14,10 @@ func TestEncryptedFilesOfKSOPS(t *testing.T) {
 	t.Parallel()
 	const generator = "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: x}\n"
 	for text, want := range map[string]string{
-		generator + "files: [./login.yaml]\n": "namespace: shop",
-		generator + "files: [none.yaml]\n":    `top/kustomization.yaml:4:3: resources[1]: "none.yaml" is not in`,
-		generator + "files: [login.yaml]\nsecretFrom: [{metadata: {name: y}}]\n": "top/keys.yaml:1:1: is not a list of " +
-			"encrypted files alone",
-		generator + "files: [login.yaml]\n---\nkind: other\n": "top/keys.yaml:6:1: is not a list",
+		generator + "files: [./login.yaml]\n":                                    "namespace: shop",
+		generator + "files: [none.yaml]\n":                                       `top/kustomization.yaml:4:3: resources[1]: "none.yaml" is not in`,
+		generator + "files: [login.yaml]\nsecretFrom: [{metadata: {name: y}}]\n": "top/keys.yaml:1:1: is not a list",
+		generator + "files: [login.yaml]\n---\nkind: other\n":                    "top/keys.yaml:6:1: is not a list",
 	} {
 		built, err := ours(files(map[string]string{"top/keys.yaml": text,
 			"top/kustomization.yaml": "namespace: shop\nresources: [a.yaml]\ngenerators:\n- ./keys.yaml\n",

@@ -190,6 +190,7 @@ func partsOf(k *types.Kustomization) []part {
 		text("namePrefix", k.NamePrefix, func(to *types.Kustomization, s string) { to.NamePrefix = s }),
 		text("nameSuffix", k.NameSuffix, func(to *types.Kustomization, s string) { to.NameSuffix = s }),
 		{"labels", false, len(k.Labels), func(to *types.Kustomization, n int) { to.Labels = k.Labels[:n] }},
+		//lint:ignore SA1019 kustomize still reads them
 		pairs("commonLabels", k.CommonLabels, func(to *types.Kustomization, of map[string]string) {
 			to.CommonLabels = of //lint:ignore SA1019 kustomize still reads it
 		}),

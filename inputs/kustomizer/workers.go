@@ -71,6 +71,9 @@ func (w *Workers) Blame(ctx context.Context, job Job, of []Kustomization, open f
 
 // ask sends a question to a worker and decodes the answer. Errors are as of Build.
 func (w *Workers) ask(ctx context.Context, q worker.Question, of any, open func(string) Entry, answer any) error {
+	if w == nil {
+		return errors.New("there are no processes in which kustomize may run")
+	}
 	data, err := cbor.Marshal(of)
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/helm/helmworker"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
@@ -39,10 +40,13 @@ func main() {
 	flag.Parse()
 	workers := helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{isWorker + "=1"}})
 	defer workers.Close()
+	kustomize := kustomizer.NewWorkers(kustomizer.Options{})
+	defer kustomize.Close()
 	search := inputs.Search{Paths: flag.Args(), Mode: inputs.Mode(*mode), Repositories: roots.Repositories{URL: *url},
 		Options: roots.Options{
-			Open:   func() (tree.Files, func(), error) { return open(*top) },
-			Charts: &chart.Renderer{Workers: workers, Cluster: helm.Cluster{Name: *cluster}},
+			Open:      func() (tree.Files, func(), error) { return open(*top) },
+			Kustomize: kustomize,
+			Charts:    &chart.Renderer{Workers: workers, Cluster: helm.Cluster{Name: *cluster}},
 		}}
 	if err := write(context.Background(), os.Stdout, search); err != nil {
 		fmt.Fprintln(os.Stderr, err)

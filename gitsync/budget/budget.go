@@ -46,16 +46,22 @@ type Budget struct {
 // without one nine tenths of the memory of its cgroup or machine.
 func New(memory int64) *Budget {
 	if memory <= 0 {
-		memory = debug.SetMemoryLimit(-1)
-	}
-	if memory == math.MaxInt64 {
-		memory = Available() / 10 * 9
+		memory = Memory()
 	}
 	b := &Budget{pass: memory / passPart, share: memory / sharePart, workMax: memory / workPart,
 		large: make(chan struct{}, 1)}
 	b.work = semaphore.NewWeighted(b.workMax)
 	return b
 }
+
+// Memory returns the memory of the process in bytes: its memory limit (GOMEMLIMIT), or without one nine tenths of the
+// memory of its cgroup or machine. It is what the process began with, whatever the limit is now.
+var Memory = sync.OnceValue(func() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+		return limit
+	}
+	return Available() / 10 * 9
+})
 
 // Available returns the memory of the container or machine in bytes.
 func Available() int64 { return available(memlimit.FromCgroup, memlimit.FromSystem) }

@@ -126,7 +126,7 @@ func New(opts Options) *Fleet {
 		closePool = pool.Close
 	}
 	batches := publish.NewBatches(noteDelay)
-	memory := worker.NewSharedMemory(budget.Available())
+	memory := worker.NewSharedMemory(budget.Memory())
 	charts := helm.NewWorkers(helm.Options{Memory: memory})
 	building := kustomizer.NewWorkers(kustomizer.Options{Memory: memory})
 	decrypting := sops.NewWorkers(sops.Options{Memory: memory})

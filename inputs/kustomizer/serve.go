@@ -23,7 +23,7 @@ func serve(in io.Reader, out io.Writer) int {
 	jsonpatch.AccumulatedCopySizeLimit = maxCopiedBytes
 	worker.Confine()
 	l := limits().WithDefaults()
-	return worker.Serve(in, out, l, func(kind byte, data []byte, from worker.Caller) ([]byte, error) {
+	return worker.Serve(in, out, func(kind byte, data []byte, from worker.Caller) ([]byte, error) {
 		answer, err := answerTo(kind, data, from)
 		if err != nil {
 			return nil, err

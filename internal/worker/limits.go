@@ -1,6 +1,9 @@
 package worker
 
-import "time"
+import (
+	"encoding/binary"
+	"time"
+)
 
 // Limits limit one question.
 type Limits struct {
@@ -32,6 +35,24 @@ func (l Limits) WithDefaults() Limits {
 		l.OutputBytes = defaultOutput
 	}
 	return l
+}
+
+// headBytes is the size of the limits that the worker itself watches, before the data of a question.
+const headBytes = 16
+
+// head writes the limits that the worker itself watches.
+func (l Limits) head() []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(l.CPU)), uint64(l.MemoryBytes))
+}
+
+// parseHead reads what head writes.
+func parseHead(data []byte) (l Limits, ok bool) {
+	if len(data) < headBytes {
+		return l, false
+	}
+	l.CPU = time.Duration(binary.BigEndian.Uint64(data))
+	l.MemoryBytes = int64(binary.BigEndian.Uint64(data[8:]))
+	return l, true
 }
 
 // Reason says which limit a process exceeded.

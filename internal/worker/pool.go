@@ -23,7 +23,7 @@ type Options struct {
 	Self string
 	// Env is the environment of workers.
 	Env []string
-	// Limits must be the limits that the program passes to [Serve]. Default: the defaults of [Limits].
+	// Limits are those of a question. The program must know those of the output. Default: the defaults of [Limits].
 	Limits Limits
 	// Memory, if not nil, limits the memory of this and other pools together.
 	Memory *SharedMemory
@@ -46,6 +46,7 @@ type Pool struct {
 // NewPool returns a pool. It starts no process before the first question.
 func NewPool(opts Options) *Pool {
 	opts.Limits = opts.Limits.WithDefaults()
+	opts.Limits.MemoryBytes = opts.Memory.limit(opts.Limits.MemoryBytes)
 	if opts.Processes == 0 {
 		opts.Processes = runtime.GOMAXPROCS(0)
 	}
@@ -191,7 +192,7 @@ func start(opts Options) (*process, error) {
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = env
-	cmd.Dir = os.TempDir()
+	cmd.Dir = "/" // an image may have no other folder
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

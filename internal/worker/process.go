@@ -3,7 +3,6 @@ package worker
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -62,8 +61,7 @@ func (o *process) ask(ctx context.Context, q Question, limits Limits) ([]byte, e
 func (o *process) exchange(q Question, limits Limits) ([]byte, error) {
 	sent := make(chan error, 1)
 	go func() { // ends with the process
-		data := binary.BigEndian.AppendUint64(nil, uint64(limits.CPU))
-		sent <- write(o.in, q.Kind, append(data, q.Data...))
+		sent <- write(o.in, q.Kind, append(limits.head(), q.Data...))
 	}()
 	out := bufio.NewReader(o.out)
 	for {

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"io"
 	"log"
@@ -35,37 +34,43 @@ func (c Caller) Ask(kind byte, data []byte) (reply []byte, err error) {
 }
 
 // Serve runs a worker: it reads questions from in and writes answers to out until in ends, then returns the exit code.
-// The process must do nothing else, and must end when Serve returns, because a handler may still be running.
-func Serve(in io.Reader, out io.Writer, limits Limits, handle Handler) int {
-	limits = limits.WithDefaults()
+// Who asks sends the limits of time and memory along. The process must do nothing else, and must end when Serve returns,
+// because a handler may still be running.
+func Serve(in io.Reader, out io.Writer, handle Handler) int {
 	log.SetOutput(io.Discard) // libraries may log values
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(limits.MemoryBytes * 3 / 4)
-	debug.SetMaxStack(int(limits.MemoryBytes / 4))
-	limitMemory(limits.MemoryBytes)
+	debug.SetGCPercent(gcPercent)
 	done := make(chan int, 1)
-	questions, started := make(chan Question), make(chan time.Duration)
+	questions, started := make(chan Question), make(chan Limits)
 	go listen(in, questions, done)
 	go work(questions, started, out, handle, done)
 	watch := time.NewTicker(10 * time.Millisecond)
 	defer watch.Stop()
-	for limit, before := time.Duration(0), time.Duration(0); ; {
+	var limits Limits
+	for before := time.Duration(0); ; {
 		select {
 		case code := <-done:
 			return code
-		case limit = <-started:
-			before = busy()
+		case now := <-started:
+			if now.MemoryBytes != limits.MemoryBytes {
+				debug.SetMemoryLimit(now.MemoryBytes * 3 / 4)
+				debug.SetMaxStack(int(now.MemoryBytes / 4))
+				limitMemory(now.MemoryBytes)
+			}
+			limits, before = now, busy()
 		case <-watch.C:
-			if limit > 0 && busy()-before > limit {
+			if limits.CPU > 0 && busy()-before > limits.CPU {
 				return exitBusy
 			}
-			if used() > limits.MemoryBytes {
+			if limits.MemoryBytes > 0 && used() > limits.MemoryBytes {
 				return exitMemory
 			}
 		}
 	}
 }
+
+// gcPercent makes the collector run seldom: a worker has a limit of memory, and lives for one build after the other.
+const gcPercent = 400
 
 // listen reads questions. The end of in means that the parent is gone, which ends the worker at once.
 func listen(in io.Reader, questions chan<- Question, done chan<- int) {
@@ -83,16 +88,16 @@ func listen(in io.Reader, questions chan<- Question, done chan<- int) {
 	}
 }
 
-// work answers questions. It sends the limit of processor time of each to started.
-func work(questions <-chan Question, started chan<- time.Duration, out io.Writer, handle Handler, done chan<- int) {
+// work answers questions. It sends the limits of each to started.
+func work(questions <-chan Question, started chan<- Limits, out io.Writer, handle Handler, done chan<- int) {
 	for q := range questions {
-		const head = 8 // the limit, before the data
-		if len(q.Data) < head {
+		limits, ok := parseHead(q.Data)
+		if !ok {
 			done <- exitBroken
 			return
 		}
-		started <- time.Duration(binary.BigEndian.Uint64(q.Data))
-		answer, err := handle(q.Kind, q.Data[head:], Caller{out, questions})
+		started <- limits
+		answer, err := handle(q.Kind, q.Data[headBytes:], Caller{out, questions})
 		if errors.Is(err, ErrTooLong) {
 			done <- exitOutput
 			return

@@ -15,7 +15,7 @@ import (
 // See [worker.Serve].
 func Serve(in io.Reader, out io.Writer, limits helm.Limits) int {
 	limits = limits.WithDefaults()
-	return worker.Serve(in, out, limits,
+	return worker.Serve(in, out,
 		func(kind byte, data []byte, from worker.Caller) ([]byte, error) {
 			a, err := request{kind, data}.answer(func(template string) {
 				if data, err := frame.Encode(template); err == nil {

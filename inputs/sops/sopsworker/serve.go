@@ -27,7 +27,7 @@ const maxParallel = 8
 // See [worker.Serve].
 func Serve(in io.Reader, out io.Writer, limits sops.Limits) int {
 	limits = limits.WithDefaults()
-	return worker.Serve(in, out, limits, func(kind byte, data []byte, _ worker.Caller) ([]byte, error) {
+	return worker.Serve(in, out, func(kind byte, data []byte, _ worker.Caller) ([]byte, error) {
 		answer, err := answerTo(kind, data, limits.Time)
 		if err == nil && int64(len(answer)) > limits.OutputBytes {
 			err = worker.ErrTooLong

@@ -73,7 +73,6 @@ func argocdPlugin(ctx context.Context, env Env, flags *cli.Context, task string)
 	for _, run := range runs {
 		branches = append(branches, needsBranch(run)...)
 	}
-	runs = slices.DeleteFunc(runs, func(run *dryrun.Run) bool { return run.Report == nil }) // it is suspended
 	found := append(branches, dryrun.Findings(runs)...)
 	if err := env.report(env.Stderr, runs, found); err != nil {
 		return err

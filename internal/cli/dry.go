@@ -104,7 +104,7 @@ func sourceFolders(flags []string) (map[string]string, error) {
 }
 
 // dry makes the dry runs that flags and paths ask for, with what the command sets. The caller must call done when it
-// needs them no more. Suspended pipelines are named, and left out.
+// needs them no more.
 func (e Env) dry(ctx context.Context, flags *cli.Context, paths []string, set ...func(*dryrun.Request)) (
 	runs []*dryrun.Run, done func(), err error) {
 	r, err := e.request(flags, paths)
@@ -124,16 +124,11 @@ func (e Env) dry(ctx context.Context, flags *cli.Context, paths []string, set ..
 		return nil, nil, err
 	}
 	for _, run := range runs {
-		if run.Report != nil && run.Report.Set != nil {
+		if run.Report.Set != nil {
 			run.Report.Diags = severalClusters(run, run.Report.Diags)
 		}
-		if run.Report == nil {
-			if err := display.PrintSuspended(e.Stderr, run.Pipeline.Metadata.Name); err != nil {
-				return nil, done, err
-			}
-		}
 	}
-	return slices.DeleteFunc(runs, func(run *dryrun.Run) bool { return run.Report == nil }), done, nil
+	return runs, done, nil
 }
 
 // wrongFlag returns the usage error about a flag that sets a field of a pipeline to a wrong value, if there is one.
@@ -208,7 +203,7 @@ func counts(run *dryrun.Run) string {
 		return "nothing was rendered"
 	}
 	s := fmt.Sprintf("%s, %s", display.Amount(len(r.Set.All()), "object"),
-		display.Amount(len(r.Hierarchies), "GrafanaAgent"))
+		display.Amount(len(run.Whole.Hierarchies), "GrafanaAgent"))
 	if n := display.Total(r.Ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
 	}

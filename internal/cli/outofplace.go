@@ -65,7 +65,7 @@ func misplaced(field string, where door) (why, hint string) {
 // are applied, and what is paused, which stays on a branch as it was rendered before. Elsewhere it would be deleted.
 func needsBranch(run *dryrun.Run) (found diag.List) {
 	const remedy = "or render to a branch with agentry sync or serve"
-	if run.Report == nil {
+	if run.Pipeline.Spec.Suspend {
 		return diag.List{run.Pipeline.Place(diag.Diagnostic{Path: "spec.suspend",
 			Message: "there is no branch on which everything stays as it is", Hint: "remove it, " + remedy})}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
@@ -30,11 +31,13 @@ const requestTimeout = time.Minute
 // Run is the pass of one pipeline.
 type Run struct {
 	Pipeline *pipelinefile.Pipeline
-	// Report is what the pass found and would write. Its findings name files as people know them. It is nil for a
-	// pipeline that is suspended.
+	// Report is what the pass found and would write, even if the pipeline is suspended. Its findings name files as
+	// people know them.
 	Report *gitsync.Report
 	// Notes say what the pass left out, for people.
 	Notes []string
+	// Whole has the units and hierarchies of the report, with those that the paths of the request leave out.
+	Whole generator.Output
 
 	request *Request
 	file    string      // the pipeline file; empty: there is none
@@ -60,12 +63,16 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 		if s.file != "" {
 			run.file = p.File()
 		}
-		if !p.Spec.Suspend {
-			if err := run.pass(ctx, s); err != nil {
-				return nil, nil, err
-			}
+		if err := run.pass(ctx, s); err != nil {
+			return nil, nil, err
 		}
 		runs = append(runs, run)
+	}
+	if runs, err = s.concerned(runs); err != nil {
+		return nil, nil, err
+	}
+	for _, run := range runs {
+		run.finish()
 	}
 	return runs, s.close, nil
 }
@@ -76,6 +83,9 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	options.DryRun, options.ReportRendered = true, true
 	options.Offline = r.request.Offline || r.request.Only || r.file == ""
 	options.AllowPrivateCharts = r.file == "" // as helm does
+	if r.Pipeline.Spec.Suspend {
+		r.note("pipeline %s is suspended: sync and serve write nothing of it", r.Pipeline.Metadata.Name)
+	}
 	if r.locals, err = s.locals(ctx, r.Pipeline); err != nil {
 		return err
 	}
@@ -117,7 +127,7 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 		return command.RepositoryError(err, cmp.Or(pipeline.Remedy(err), "--offline leaves out other sources and held "+
 			"versions; --source NAME=FOLDER reads a folder in place of a source"))
 	}
-	return r.finish()
+	return nil
 }
 
 func (r *Run) note(format string, args ...any) {

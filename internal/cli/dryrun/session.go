@@ -277,7 +277,7 @@ func (s *session) fromFile(ctx context.Context) ([]*pipelinefile.Pipeline, error
 		return []*pipelinefile.Pipeline{p}, nil
 	}
 	fleet, found, err := pipelinefile.Expand(ctx, fleet, pipelinefile.ExpandOptions{CacheDir: s.Options.CacheDir,
-		Getenv: s.Getenv, Folders: s.foldersOf})
+		Getenv: s.Getenv, Folders: s.foldersOf, Suspended: true})
 	switch {
 	case err != nil:
 		return nil, command.RepositoryError(err, pipeline.Remedy(err))
@@ -358,9 +358,4 @@ func (w *workTree) hasAny(paths []string) bool {
 		_, err := os.Stat(filepath.Join(w.top, filepath.FromSlash(in)))
 		return err == nil
 	})
-}
-
-func overlap(a, b string) bool {
-	a, b = filepath.ToSlash(filepath.Clean(a)), filepath.ToSlash(filepath.Clean(b))
-	return pipeline.Within(a, b) || pipeline.Within(b, a)
 }

@@ -71,7 +71,7 @@ nothing is written. To a CI job that it did not write it adds nothing: what to a
 			&cli.StringFlag{Name: "remote-write-secret",
 				Usage: "`NAME` of the Secret with username and password (default: no login)"},
 			&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAlloy),
-				Usage: "`PROGRAM` that pods run: alloy, or agent, which ends soon"},
+				Usage: "`PROGRAM` of the pods: alloy, or agent, which ends soon"},
 			&cli.StringFlag{Name: "ci",
 				Usage: "`SYSTEM` to write a job for: github, gitlab or none (default: the URL's)"},
 			&cli.BoolFlag{Name: "flux",

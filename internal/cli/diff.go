@@ -269,7 +269,11 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 		r.At(side)
 		r.Set = append(r.Set, set...)
 		r.Options.ShowSecrets, r.Options.KeepCharts = true, true // both sides have the same charts
-		if other := sides.Other(side); other.Folder != "" && outdir.Is(other.Folder) {
+		other := sides.Other(side)
+		if r.BesideName = other.Name; !other.Commit.IsZero() {
+			r.Beside = other.Commit.String()
+		}
+		if other.Folder != "" && outdir.Is(other.Folder) {
 			r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) { *o = sealedAs(other.Folder, p, *o) }
 		}
 	})

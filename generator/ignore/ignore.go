@@ -14,7 +14,7 @@ import (
 )
 
 // Annotation is the annotation of an object that is ignored. Its value is the reason.
-const Annotation = "agentry.dev/ignore"
+const Annotation = manifest.IgnoreAnnotation
 
 // Rule ignores the objects of some files.
 type Rule struct {

@@ -86,6 +86,9 @@ func argocdPlugin(ctx context.Context, env Env, flags *cli.Context, task string)
 			return command.ErrFindings
 		}
 	}
+	if err := checkTwice(runs, "choose one with the parameter pipeline"); err != nil {
+		return err
+	}
 	for _, run := range runs {
 		if err := env.write(run, ""); err != nil {
 			return err

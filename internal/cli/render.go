@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -39,7 +40,8 @@ sops Secrets are encrypted; one that an earlier render to the folder encrypted i
 Without -o the objects go to standard output as one YAML stream. With -o they go to a folder
 that then mirrors the render, laid out as the output branch is: files of an earlier render that
 are no longer rendered are removed, other files are left alone, and a folder that holds files
-which agentry did not write is refused. GrafanaAgents that PATHs leave out stay in the folder.
+which agentry did not write is refused. GrafanaAgents that PATHs leave out stay in the folder. Of
+several pipelines each gets a folder of its name in it.
 
 An object with an error is left out, and the exit code is 1. If a path holds no manifest, or if
 no GrafanaAgent is left, nothing is written: a pipe may have failed.
@@ -83,6 +85,11 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if folder == "" {
+		if err := checkTwice(runs, "choose one with --pipeline, or write to a folder with -o"); err != nil {
+			return err
+		}
+	}
 	for _, run := range runs {
 		if run.IsNarrow() && len(run.Report.Units) == 0 {
 			return command.Usagef("name the folder of one, or of what it selects",
@@ -101,6 +108,24 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 		}
 	}
 	return failed
+}
+
+// checkTwice refuses an object that two pipelines render to one stream: whoever applies it would get only one of them.
+func checkTwice(runs []*dryrun.Run, hint string) error {
+	by := map[manifest.ID]string{}
+	for _, run := range runs {
+		name := run.Pipeline.Metadata.Name
+		for _, u := range unitsAfter(run.Report) {
+			for _, f := range inOrder(u) {
+				if first, twice := by[f.Object]; twice && first != name {
+					return command.Usagef(hint, "pipelines %s and %s both render %s: nothing is written", first, name,
+						f.Object)
+				}
+				by[f.Object] = name
+			}
+		}
+	}
+	return nil
 }
 
 // writes reports whether something is written: not if a pass would be refused, nor if there is nothing at a PATH,

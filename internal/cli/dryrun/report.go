@@ -235,6 +235,9 @@ func (r *Run) readsAny(p place) bool {
 	if r.Report.Reads == nil {
 		return true // it was refused before
 	}
+	if p.in == "." && len(r.request.Sources) > 0 {
+		return true // another folder stands in for it
+	}
 	for _, l := range r.locals {
 		if l.tree == nil || !within(l.tree.top, p.disk) && !within(p.disk, l.tree.top) {
 			continue

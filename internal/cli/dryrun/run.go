@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -36,6 +37,8 @@ type Run struct {
 	Report *gitsync.Report
 	// Notes say what the pass left out, for people.
 	Notes []string
+	// LeftOut are the URLs of sources that were not read.
+	LeftOut []string
 	// Whole has the units and hierarchies of the report, with those that the paths of the request leave out.
 	Whole generator.Output
 
@@ -74,7 +77,29 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 	for _, run := range runs {
 		run.finish()
 	}
+	spareSelected(runs)
 	return runs, s.close, nil
+}
+
+// spareSelected drops the warnings that nothing selects an object, if something of another pipeline does.
+func spareSelected(runs []*Run) {
+	if len(runs) < 2 {
+		return
+	}
+	selected := map[manifest.ID]bool{}
+	for _, r := range runs {
+		for _, h := range r.Whole.Hierarchies {
+			for o := range h.Objects {
+				selected[o.ID] = true
+			}
+		}
+	}
+	for _, r := range runs {
+		r.Report.Diags = slices.DeleteFunc(r.Report.Diags, func(d diag.Diagnostic) bool {
+			id := manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
+			return d.Code == diag.Unselected && selected[id]
+		})
+	}
 }
 
 // pass makes the pass of the run.
@@ -118,8 +143,13 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	}
 	r.Report, err = dry(ctx, r.Pipeline, credentials, options)
 	r.offline = options.Offline
-	if isUnreachable(err) && len(r.locals) == len(r.Pipeline.Spec.Sources) && !options.Offline {
-		r.note("held versions are left out, because the output branch cannot be read: %v%s", err, r.byName())
+	isOnlyBranch := len(r.locals) == len(r.Pipeline.Spec.Sources) && !options.Offline
+	if isOnlyBranch && (isUnreachable(err) || errors.As(err, new(*fs.PathError))) {
+		way := r.byName()
+		if !isUnreachable(err) {
+			way = "; --cache-dir names another folder"
+		}
+		r.note("held versions are left out, because the output branch cannot be read: %v%s", err, way)
 		options.Offline, r.offline = true, true
 		r.Report, err = dry(ctx, r.Pipeline, credentials, options)
 	}
@@ -166,6 +196,7 @@ func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Cred
 	}
 	for _, url := range left {
 		r.note("the source %s is left out: it is not on this machine", url)
+		r.LeftOut = append(r.LeftOut, url)
 		i := slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool { return src.URL == url })
 		c.Sources = slices.Delete(slices.Clone(c.Sources), i, i+1)
 		if c.Verify != nil {

@@ -73,12 +73,34 @@ func open(ctx context.Context, request Request) (s *session, err error) {
 		return s, err
 	}
 	if len(s.trees) == 0 {
-		if s.trees, err = s.treeOfFile(); err != nil {
+		if s.trees, err = s.treesOfFile(); err != nil {
 			return s, err
 		}
 	}
-	s.fleet, err = s.fromFile(ctx)
+	if s.fleet, err = s.fromFile(ctx); err == nil {
+		err = s.checkSourceNames()
+	}
 	return s, err
+}
+
+// checkSourceNames refuses a name in place of which a folder is to be read, if no source has it. What a custom resource
+// refers to is only known later.
+func (s *session) checkSourceNames() error {
+	var known []string
+	for _, p := range s.fleet {
+		for _, src := range p.Spec.Sources {
+			known = append(known, cmp.Or(src.Name, src.URL))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Sources)) {
+		if strings.ContainsAny(name, "/:") || slices.Contains(known, name) {
+			continue
+		}
+		slices.Sort(known)
+		hint := cmp.Or(diag.DidYouMean(name, known), "its sources: "+strings.Join(slices.Compact(known), ", "))
+		return command.Usagef(hint, "--source %s: %s has no source of this name", name, s.file)
+	}
+	return nil
 }
 
 func (s *session) close() {
@@ -173,24 +195,28 @@ func governingIn(files fs.ReadFileFS, folder string) (file string, text []byte) 
 	}
 }
 
-// treeOfFile returns the work tree that the pipeline file is in, or that of the current folder. A file that was found
-// is in a folder that may be a tree, even without a repository.
-func (s *session) treeOfFile() ([]*workTree, error) {
+// treesOfFile returns the work tree of the current folder, and that of the pipeline file if it is another one. A file
+// that was found is in a folder that may be a tree, even without a repository.
+func (s *session) treesOfFile() ([]*workTree, error) {
 	here, err := workingFolder()
 	if err != nil {
 		return nil, err
 	}
-	top, folder := checkout.Top(here), s.folder()
+	folder := s.folder()
+	tops := []string{checkout.Top(here)}
 	if s.file != Stdin {
-		top = cmp.Or(checkout.Top(folder), top)
+		tops = append(tops, checkout.Top(folder))
 	}
-	switch {
-	case top != "":
-		return []*workTree{{top: top, isRepo: true}}, nil
-	case s.File == "":
-		return []*workTree{{top: folder}}, nil
+	var trees []*workTree
+	for _, top := range slices.Compact(tops) {
+		if top != "" {
+			trees = append(trees, &workTree{top: top, isRepo: true})
+		}
 	}
-	return nil, nil
+	if len(trees) == 0 && s.File == "" {
+		trees = []*workTree{{top: folder}}
+	}
+	return trees, nil
 }
 
 // folder returns the folder of the pipeline file.

@@ -3,6 +3,7 @@ package dryrun
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -25,11 +26,12 @@ func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*
 		l.index, l.label = i, fmt.Sprintf("checkout:%d", i)
 		out = append(out, &l)
 	}
+	isKnown := slices.ContainsFunc(s.trees, func(t *workTree) bool { return len(t.standsFor(spec)) > 0 })
 	for i, t := range s.trees {
 		sources := []int{i} // of a pipeline that was made for them
 		if s.file != "" {
 			sources = t.standsFor(spec)
-			if len(sources) == 0 && len(spec.Sources) == 1 {
+			if !isKnown && len(spec.Sources) == 1 {
 				if only := s.onlySource(t, spec.Sources[0]); only != nil {
 					t, sources = only, []int{0}
 				} else if s.Only {
@@ -38,6 +40,9 @@ func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*
 			}
 		}
 		for _, n := range sources {
+			if slices.ContainsFunc(out, func(l *local) bool { return l.index == n }) {
+				continue // another checkout of the same repository is nearer
+			}
 			l, err := s.open(ctx, t)
 			if err != nil {
 				return nil, err
@@ -132,6 +137,9 @@ func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
 	if !plumbing.IsHash(s.Revision) {
 		var err error
 		if commit, err = r.Resolve(ctx, s.Revision); err != nil {
+			if !errors.Is(err, checkout.ErrUnknownRevision) {
+				return local{}, err
+			}
 			return local{}, command.Usagef("name a revision as git knows it",
 				"%s is not a revision of the repository %s", s.Revision, top)
 		}

@@ -97,8 +97,9 @@ func (o others) check(options scaffold.Options, mine *pipelinefile.Pipeline) err
 			if !reads(src, mine.Spec.Sources[0], options.Inputs()) {
 				continue
 			}
-			return command.Usagef(o.without(options, src, i), "nothing is written, because pipeline %s (%s) reads %s: it "+
-				"would render the new GrafanaAgent, too", p.Metadata.Name, p.Origin(), options.Inputs())
+			return command.Usagef(o.without(options, src, i),
+				"nothing is written, because pipeline %s (%s) reads %s: it would render the new GrafanaAgent, too",
+				p.Metadata.Name, p.Origin(), options.Inputs())
 		}
 	}
 	return nil

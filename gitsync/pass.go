@@ -170,6 +170,11 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 		if t := p.pipeline.Spec.Tenancy; t != nil {
 			p.report.Diags = append(p.report.Diags, tenancy.None(t.Folders, in.Objects.Set, p.report.Diags)...)
 		}
+		for _, pattern := range p.pipeline.Spec.Ignore.Unused(in.Objects.Set.All()) {
+			p.report.Diags = append(p.report.Diags, diag.Diagnostic{Severity: diag.Warning, Code: diag.Unselected,
+				Message: "spec.ignore: " + pattern + " is the path of no object",
+				Hint:    "correct it, from the top of the repository, or remove it"})
+		}
 	}
 	return err
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// The annotations that agentry reads: why nothing is meant to select an object, and the program of a GrafanaAgent's pods.
+// The annotations that agentry reads: why nothing is meant to select an object, and the program of a GrafanaAgent's
+// pods.
 const (
 	IgnoreAnnotation  = ourDomain + "/ignore"
 	RuntimeAnnotation = ourDomain + "/runtime"

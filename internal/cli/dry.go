@@ -76,6 +76,10 @@ func (e Env) request(flags *cli.Context, paths []string) (r dryrun.Request, err 
 		}
 	}
 	for _, field := range shortFields {
+		if command.IsTyped(flags, e.LookupEnv, field[0]) && slices.ContainsFunc(flags.StringSlice("set"),
+			func(change string) bool { return strings.HasPrefix(change, field[1]+"=") }) {
+			return r, command.Usagef("leave out one of them", "--%s and --set %s are given", field[0], field[1])
+		}
 		if value := flags.String(field[0]); value != "" {
 			r.Set = append(r.Set, field[1]+"="+strings.ReplaceAll(value, ",", `\,`))
 		}
@@ -147,7 +151,11 @@ func wrongFlag(flags *cli.Context, set []string, found diag.List) error {
 				typed = "--" + short[0] + " " + value
 			}
 		}
-		return command.Usagef(found[i].Hint, "%s: %s", typed, found[i].Message)
+		hint := found[i].Hint
+		if meant, isThere := strings.CutSuffix(hint, " is there as well: leave this one out"); isThere {
+			hint = "did you mean " + meant + "?"
+		}
+		return command.Usagef(hint, "%s: %s", typed, found[i].Message)
 	}
 	return nil
 }

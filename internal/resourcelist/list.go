@@ -8,6 +8,7 @@ package resourcelist
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -117,7 +118,7 @@ func (l *List) Config() (fields map[string]any, file string, err error) {
 		err = utiljson.Unmarshal(text, &fields)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("functionConfig is not an object: %w", err)
+		return nil, "", errors.New("functionConfig is not an object")
 	}
 	file, _, _ = kioutil.GetFileAnnotations(l.stream.FunctionConfig) // it never fails
 	return fields, file, nil

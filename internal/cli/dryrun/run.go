@@ -154,8 +154,8 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 		r.Report, err = dry(ctx, r.Pipeline, credentials, options)
 	}
 	if err != nil {
-		hint := "--offline leaves out other sources and held versions; --source NAME=FOLDER reads a folder in place of " +
-			"a source"
+		hint := "--offline leaves out other sources and held versions; --source NAME=FOLDER reads a folder in place " +
+			"of a source"
 		if remedy := pipeline.Remedy(err); remedy != "" {
 			hint = remedy + "; " + hint
 		}

@@ -80,7 +80,8 @@ func (f *Folder) StandFor(commit *object.Commit, rd *object.Reader) error {
 		return err
 	}
 	same := *f.commit
-	same.Hash, same.Message, same.IsDraft = commit.Hash, commit.Message, false
+	same.Hash, same.Author, same.Committer, same.Message = commit.Hash, commit.Author, commit.Committer, commit.Message
+	same.IsDraft = false
 	f.commit = &same
 	return nil
 }

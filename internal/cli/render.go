@@ -201,9 +201,6 @@ func writeFolder(folder string, units []*generator.Unit, owned map[string]bool, 
 				Private: private && f.Object.Kind == "Secret"})
 		}
 	}
-	if len(files)+len(owned) == 0 {
-		return nil // a pass would make no branch for it
-	}
 	files = append(files, outdir.File{Path: generator.KustomizationFile, Data: generator.Kustomization(folders)})
 	err := outdir.Write(folder, files, func(p string) bool { return paused[path.Dir(p)] })
 	if foreign, ok := errors.AsType[*outdir.ForeignError](err); ok {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
@@ -20,21 +19,18 @@ const (
 // checkAnnotations warns about annotations that look as if they were agentry's and have no effect. A misspelt one would
 // mean something else without a word.
 func (f *findings) checkAnnotations(w rawObject, annotations map[string]string) {
-	if !strings.HasPrefix(w.apiVersion, "monitoring.") && !strings.HasPrefix(w.apiVersion, "agentry.dev/") {
+	if !strings.HasPrefix(w.apiVersion, "monitoring.") && !strings.HasPrefix(w.apiVersion, ourDomain+"/") {
 		return
 	}
-	known, all := []string{IgnoreAnnotation}, []string{IgnoreAnnotation, RuntimeAnnotation}
-	if w.kind == v1alpha1.GrafanaAgentKind {
-		known = all
-	}
+	known := []string{IgnoreAnnotation, RuntimeAnnotation}
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		domain, key, _ := strings.Cut(name, "/")
 		isNear := diag.DidYouMean(domain, []string{ourDomain}) != "" ||
-			strings.Contains(domain, "agentry") && slices.Contains(all, ourDomain+"/"+key)
+			strings.Contains(domain, "agentry") && slices.Contains(known, ourDomain+"/"+key)
 		if domain != ourDomain && !isNear || slices.Contains(known, name) {
 			continue
 		}
-		hint := "agentry reads only " + strings.Join(known, " and ") + " here"
+		hint := "agentry reads only " + strings.Join(known, " and ")
 		for _, meant := range known {
 			_, word, _ := strings.Cut(meant, "/")
 			if key = strings.ToLower(key); key == word || diag.DidYouMean(key, []string{word}) != "" {

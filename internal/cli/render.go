@@ -100,7 +100,7 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 			continue
 		}
 		into := folder
-		if len(runs) > 1 && folder != "" {
+		if !run.IsOne && folder != "" {
 			into = filepath.Join(folder, run.Pipeline.Metadata.Name)
 		}
 		if err := env.write(run, into); err != nil {

@@ -39,6 +39,8 @@ type Run struct {
 	Notes []string
 	// LeftOut are the URLs of sources that were not read.
 	LeftOut []string
+	// IsOne means that it was made for the only pipeline of the file, or the one that was asked for.
+	IsOne bool
 	// Whole has the units and hierarchies of the report, with those that the paths of the request leave out.
 	Whole generator.Output
 
@@ -62,7 +64,8 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 		}
 	}()
 	for _, p := range s.fleet {
-		run := &Run{Pipeline: p, request: &s.Request, trees: s.trees, Notes: slices.Clone(s.notes)}
+		run := &Run{Pipeline: p, request: &s.Request, trees: s.trees, Notes: slices.Clone(s.notes),
+			IsOne: len(s.fleet) == 1}
 		if s.file != "" {
 			run.file = p.File()
 		}

@@ -116,7 +116,12 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	}
 	p.report.Set = in.Objects.Set
 	explained := in.Rendered.Explained()
-	explained.Diags = p.report.Diags
+	explained.Diags, explained.Held = p.report.Diags, map[manifest.ID]diag.Diagnostic{}
+	for _, h := range planned.Held() {
+		if h.State == plan.UnitHeld && h.As.Commit != "" {
+			explained.Held[h.ID] = h.Reason
+		}
+	}
 	p.report.Explained = &explained
 	for _, u := range in.Rendered.Units {
 		if u.Hierarchy != nil {
@@ -151,6 +156,9 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	}
 	p.report.Diags = append(p.report.Diags, inputs.Diags...)
 	p.report.Ignored, p.report.Hidden, p.report.UnsetCharts = inputs.Ignored, inputs.Hidden, inputs.Unset
+	if p.options.ReportRendered {
+		p.report.Reads = func(source int, name string) bool { return inputs.Sources[source].Input.Reads(name) }
+	}
 	var warnings diag.List
 	from.inputs.Charts, warnings = p.keepCharts(inputs)
 	p.report.Diags, p.report.NextPass = append(p.report.Diags, warnings...), p.chartVersions.Next()
@@ -161,6 +169,11 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	if in.Objects, err = lastgood.Replace(inputs, in.LastGood); err == nil {
 		if t := p.pipeline.Spec.Tenancy; t != nil {
 			p.report.Diags = append(p.report.Diags, tenancy.None(t.Folders, in.Objects.Set, p.report.Diags)...)
+		}
+		for _, pattern := range p.pipeline.Spec.Ignore.Unused(in.Objects.Set.All()) {
+			p.report.Diags = append(p.report.Diags, diag.Diagnostic{Severity: diag.Warning, Code: diag.Unselected,
+				Message: "spec.ignore: " + pattern + " is the path of no object",
+				Hint:    "correct it, from the top of the repository, or remove it"})
 		}
 	}
 	return err

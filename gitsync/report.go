@@ -46,6 +46,9 @@ type Report struct {
 	Diags       diag.List
 	// Refused is the error that prevented the whole commit, whatever unit it is about. It is nil if there is none.
 	Refused *diag.Diagnostic
+	// Reads reports whether a pass read a file with that name of a source, or one below it. It is set by dry runs that
+	// rendered.
+	Reads func(source int, name string) bool
 	// Commit is the new commit of the output branch. It is empty if nothing had to change, the pass was refused, or
 	// the pipeline proposes.
 	Commit string

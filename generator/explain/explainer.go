@@ -18,6 +18,8 @@ import (
 type Render struct {
 	Set   *manifest.Set
 	Units []Unit
+	// Held has the errors of objects whose last good version is in the set instead, because they cannot be read.
+	Held map[manifest.ID]diag.Diagnostic
 	// AgentSelector chooses the GrafanaAgents that are rendered; nil chooses all.
 	AgentSelector labels.Selector
 	// Ignore says which objects are meant for no GrafanaAgent of the inputs.

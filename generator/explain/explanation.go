@@ -149,6 +149,9 @@ func (x *Explainer) stateOf(o *manifest.Object) (State, string) {
 			return Held, x.problem(h.Reason)
 		}
 	}
+	if reason, ok := x.render.Held[o.ID]; ok {
+		return Held, x.problem(reason)
+	}
 	switch {
 	case x.render.Set.Get(o.ID) == nil && x.render.Set.IsLeftOut(o.ID) && len(in) == 0:
 		return LeftOut, x.errorOf(o.ID)

@@ -14,7 +14,7 @@ import (
 )
 
 // Annotation is the annotation of an object that is ignored. Its value is the reason.
-const Annotation = "agentry.dev/ignore"
+const Annotation = manifest.IgnoreAnnotation
 
 // Rule ignores the objects of some files.
 type Rule struct {
@@ -43,6 +43,21 @@ func (r Rules) Reason(o *manifest.Object) string {
 		}
 	}
 	return ""
+}
+
+// Unused returns the patterns that no file of the objects matches, in order.
+func (r Rules) Unused(objects []*manifest.Object) (out []string) {
+	for _, rule := range r {
+		for _, pattern := range rule.Paths {
+			if !slices.ContainsFunc(objects, func(o *manifest.Object) bool {
+				return manifest.IsWithin(pattern, inRepository(o.File())) ||
+					manifest.IsWithin(pattern, inRepository(o.WrittenFile()))
+			}) {
+				out = append(out, pattern)
+			}
+		}
+	}
+	return out
 }
 
 // inRepository returns the path of a file in its own repository: that of another source begins with @ and its name.

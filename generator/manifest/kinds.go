@@ -150,6 +150,11 @@ const azureGroup = "azmonitoring.coreos.com"
 
 // unknownGroup returns the finding about a kind that agentry reads in a group that is like the kind's own.
 func unknownGroup(apiVersion, group, kind string) unknown {
+	if read := []string{NamespaceKind, "Secret", "ConfigMap"}; apiVersion == "v1" && !slices.Contains(read, kind) {
+		if meant, found := diag.Suggest(kind, read); found {
+			return unknown{kind + " is not a kind of v1 that is known", diag.DidYouMean(kind, read), meant}
+		}
+	}
 	if !slices.Contains(append(ownKinds(), promKinds()...), kind) || group == azureGroup {
 		return unknown{}
 	}

@@ -37,6 +37,7 @@ func readMetadata(w rawObject) (metav1.ObjectMeta, findings) {
 		Annotations: f.texts(raw["annotations"], "metadata.annotations", diag.InvalidMetadata),
 	}
 	delete(meta.Annotations, lastApplied)
+	f.checkAnnotations(w, meta.Annotations)
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		if !isMetadata(name) {
 			f.unknownField(w.at, "metadata."+name, name, []string{"name", "namespace", "labels", "annotations"})

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -216,15 +217,24 @@ func (a grafanaAgent) podMeta(selector map[string]string, c config) metav1.Objec
 }
 
 // workloadMeta returns the metadata of a workload: its pods' labels without the version, and the GrafanaAgent's
-// annotations, except those that kubectl and Argo CD's tracking add.
+// annotations, except those that kubectl and Argo CD's tracking add, and those about the file that it is in.
 func (a grafanaAgent) workloadMeta(name, workload string, podLabels map[string]string) metav1.ObjectMeta {
 	m := a.meta(name, with(podLabels, map[string]string{workloadLabel: workload}))
 	delete(m.Labels, "app.kubernetes.io/version")
 	for k, v := range a.Meta.Annotations {
 		if !strings.HasPrefix(k, "kubectl.kubernetes.io/") && k != "argocd.argoproj.io/tracking-id" &&
-			k != substituteKey {
+			k != substituteKey && !isAboutFile(k) {
 			m.Annotations[k] = v
 		}
 	}
 	return m
+}
+
+// isAboutFile reports whether an annotation is for programs that read files, such as kustomize and kpt. One of them,
+// local-config, keeps what has it from being applied.
+func isAboutFile(annotation string) bool {
+	domain, _, _ := strings.Cut(annotation, "/")
+	return slices.ContainsFunc([]string{"config.kubernetes.io", "config.k8s.io", "kpt.dev"}, func(of string) bool {
+		return domain == of || strings.HasSuffix(domain, "."+of)
+	})
 }

@@ -28,11 +28,49 @@ type schemaNode struct {
 // Fields returns the fields of a specification that hold words, sorted by their paths. What is in lists of objects is
 // not among them.
 func Fields() []Field {
+	return rootNode().Properties["spec"].fields(nil)
+}
+
+func rootNode() *schemaNode {
 	var root schemaNode
 	if err := json.Unmarshal(schema, &root); err != nil {
 		panic(err) // it is generated
 	}
-	return root.Properties["spec"].fields(nil)
+	return &root
+}
+
+// WithTexts returns the fields of a pipeline with texts where the schema wants texts: on a command line, 2024 and true
+// may be either. texts has the same fields with all values as texts.
+func WithTexts(fields, texts map[string]any) map[string]any {
+	out, _ := rootNode().withTexts(fields, texts).(map[string]any)
+	return out
+}
+
+func (n *schemaNode) withTexts(value, text any) any {
+	if n == nil {
+		return value
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		texts, _ := text.(map[string]any)
+		for name := range value {
+			of := n.Properties[name]
+			if of == nil {
+				of = n.AdditionalProperties
+			}
+			value[name] = of.withTexts(value[name], texts[name])
+		}
+	case []any:
+		texts, _ := text.([]any)
+		for i := range min(len(value), len(texts)) {
+			value[i] = n.Items.withTexts(value[i], texts[i])
+		}
+	case int64, bool:
+		if text, ok := text.(string); ok && n.Type == "string" {
+			return text
+		}
+	}
+	return value
 }
 
 func (n *schemaNode) fields(at []string) (out []Field) {

@@ -94,6 +94,9 @@ func (p *Plan) refuseEmpty(f *Findings) {
 }
 
 func (p *Plan) allowHint() string {
+	if p.Objects.Commits[0].IsDraft {
+		return fmt.Sprintf("to allow it, commit these files with the trailer %q in the message", allowTrailer+": true")
+	}
 	id := p.Objects.Commits[0].Hash.String()
 	return fmt.Sprintf("to allow it, run sync with --allow-deletions %s, set limits.allowFor to that commit, or put "+
 		"the trailer %q into its message", id, allowTrailer+": true")

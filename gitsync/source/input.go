@@ -74,6 +74,19 @@ func (in *Input) Below(name string) bool {
 	return in.Files[name] != nil || in.folders[name] > 0
 }
 
+// Reads reports whether a file with that name, or one below it, was read as a manifest or for a build.
+func (in *Input) Reads(name string) bool {
+	if in.Below(name) {
+		return true
+	}
+	for _, f := range in.Files {
+		if f.root != nil && f.root.reads.Below(name) {
+			return true
+		}
+	}
+	return false
+}
+
 func newInput() Input {
 	return Input{Files: map[string]*File{}, folders: map[string]int{}, faulty: map[string]*File{},
 		Ignored: map[string]int{}}

@@ -389,11 +389,13 @@ func (c *checker) config(data []byte, name string) error {
 		}
 		if _, version, _ := manifest.Walk(doc, "apiVersion"); version.Kind == yaml.ScalarNode &&
 			version.Value != konfig.BuiltinPluginApiVersion {
+			hint := "use one of kustomize's own transformers (apiVersion: builtin), or commit the plugin's output"
+			if strings.HasPrefix(version.Value, "agentry.dev/") {
+				hint = "kustomize build --enable-alpha-plugins --enable-exec shows what this agentry function finds; " +
+					"agentry check --build plain . reads the files without the kustomization"
+			}
 			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line,
-				Column:  version.Column,
-				Message: "agentry does not run plugins",
-				Hint: "use one of kustomize's own transformers (apiVersion: builtin), or commit the plugin's " +
-					"output"}
+				Column: version.Column, Message: "agentry does not run plugins", Hint: hint}
 		}
 		var of struct{ Replacements []types.Replacement }
 		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &of) == nil && len(of.Replacements) > 0 {

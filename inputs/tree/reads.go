@@ -37,7 +37,9 @@ func (r Reads) note(name, what string) {
 	}
 }
 
-func content(text []byte) string { return "content " + digest(text) }
+const contentPrefix = "content "
+
+func content(text []byte) string { return contentPrefix + digest(text) }
 
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
@@ -50,6 +52,16 @@ func listing(entries []fs.DirEntry) string {
 		fmt.Fprintf(&names, "%q %v\n", e.Name(), e.Type())
 	}
 	return "listing " + digest([]byte(names.String()))
+}
+
+// Below reports whether the content of a file was read that has that name, or is below it.
+func (r Reads) Below(name string) bool {
+	for read, what := range r {
+		if strings.HasPrefix(what, contentPrefix) && (read == name || strings.HasPrefix(read, name+"/")) {
+			return true
+		}
+	}
+	return false
 }
 
 // Digest returns a hexadecimal digest of all reads.

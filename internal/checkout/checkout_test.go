@@ -200,6 +200,73 @@ func TestWhatAFolderLeavesOut(t *testing.T) {
 	}
 }
 
+// TestWhatGitTracksIsNotSkipped: a file that looks like the mark of a render must not hide what is in commits.
+func TestWhatGitTracksIsNotSkipped(t *testing.T) {
+	top := t.TempDir()
+	git(t, top, "init", "-q")
+	for _, name := range []string{"added/a.yaml", "committed/a.yaml", "new/a.yaml"} {
+		write(t, top, name, "a")
+	}
+	git(t, top, "add", "committed")
+	git(t, top, "commit", "-q", "-m", "one")
+	git(t, top, "add", "added")
+	all := func(string) bool { return true }
+	f, rd, tree := opened(t, top, FolderOptions{Skip: all})
+	var names []string
+	for _, line := range lines(t, rd, tree, "") {
+		_, name, _ := strings.Cut(line, "\t")
+		names = append(names, name)
+	}
+	if got := strings.Join(names, " "); got != "added/a.yaml committed/a.yaml" {
+		t.Error(got)
+	}
+	if got := f.Untracked(); !slices.Equal(got, []string{"new"}) {
+		t.Error(got)
+	}
+}
+
+// TestAFolderIsTheCommitWithItsFiles: an empty folder, and what Git ignores, make no difference.
+func TestAFolderIsTheCommitWithItsFiles(t *testing.T) {
+	top := t.TempDir()
+	git(t, top, "init", "-q")
+	write(t, top, ".gitignore", "*.log\n")
+	write(t, top, "a/b.yaml", "b")
+	git(t, top, "add", ".")
+	git(t, top, "commit", "-q", "-m", "one")
+	write(t, top, "logs/x.log", "x")
+	head := plumbing.NewHash(git(t, top, "rev-parse", "HEAD"))
+	isHead := func() bool {
+		r := OpenRepository(top)
+		defer r.Close()
+		rd := Reader(r)
+		defer rd.Close()
+		commit, err := rd.Commit(head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, _, _ := opened(t, top, FolderOptions{Exact: true})
+		if err := f.StandFor(commit, rd); err != nil {
+			t.Fatal(err)
+		}
+		if f.IsDraft() == (f.ID() == head) {
+			t.Errorf("%s: draft %t", f.ID(), f.IsDraft())
+		}
+		return !f.IsDraft()
+	}
+	if !isHead() {
+		t.Error("the files of the commit are a draft")
+	}
+	write(t, top, "a/b.yaml", "c")
+	if isHead() {
+		t.Error("a changed file is in the commit")
+	}
+	git(t, top, "checkout", "-q", ".")
+	write(t, top, "a/c.yaml", "c")
+	if isHead() {
+		t.Error("a new file is in the commit")
+	}
+}
+
 // TestAFolderThatCannotBeRead: what cannot be read is a problem, and the rest is read.
 func TestAFolderThatCannotBeRead(t *testing.T) {
 	top := t.TempDir()

@@ -24,7 +24,7 @@ func id(words ...string) (h plumbing.Hash) {
 
 // commitOf returns a commit that nobody made, of a tree.
 func commitOf(tree plumbing.Hash, about string) *object.Commit {
-	return &object.Commit{Hash: id("commit", tree.String()), Tree: tree, Message: about}
+	return &object.Commit{Hash: id("commit", tree.String()), Tree: tree, Message: about, IsDraft: true}
 }
 
 // Reader returns a reader of objects on this machine. The caller must close it.

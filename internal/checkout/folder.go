@@ -29,7 +29,8 @@ type FolderOptions struct {
 	Named []string
 	// Exact gives each file the id that Git has for its content, so that it can be compared with commits.
 	Exact bool
-	// Skip reports whether a folder is left out. It gets the path on disk.
+	// Skip reports whether a folder is left out, unless Git tracks files in it: those are in commits. It gets the path
+	// on disk.
 	Skip func(folder string) bool
 }
 
@@ -49,6 +50,7 @@ type Folder struct {
 	files    map[plumbing.Hash]file
 	problems diag.List
 	hidden   int
+	skipped  []string
 }
 
 // file is where the content of a blob is.
@@ -70,11 +72,69 @@ func OpenFolder(top string, opts FolderOptions) (*Folder, error) {
 	return f, nil
 }
 
+// StandFor makes the commit of the folder be one of its repository, if that has exactly the same files. rd reads the
+// repository.
+func (f *Folder) StandFor(commit *object.Commit, rd *object.Reader) error {
+	isSame, err := f.equals(rd, commit.Tree, ".")
+	if err != nil || !isSame {
+		return err
+	}
+	same := *f.commit
+	same.Hash, same.Author, same.Committer, same.Message = commit.Hash, commit.Author, commit.Committer, commit.Message
+	same.IsDraft = false
+	f.commit = &same
+	return nil
+}
+
+// equals reports whether a folder has exactly the files of a tree.
+func (f *Folder) equals(rd *object.Reader, tree plumbing.Hash, name string) (bool, error) {
+	want, err := rd.Tree(tree)
+	if err != nil {
+		return false, err
+	}
+	got := slices.DeleteFunc(f.entries(name), func(e object.Entry) bool {
+		return e.Mode == filemode.Dir && f.isEmpty(path.Join(name, e.Name))
+	})
+	if len(want) != len(got) {
+		return false, nil
+	}
+	for i, e := range want {
+		isFolder := e.Mode == filemode.Dir
+		if got[i].Name != e.Name || got[i].Mode != e.Mode ||
+			!isFolder && e.Mode != filemode.Submodule && got[i].Hash != e.Hash {
+			return false, nil
+		}
+		if isFolder {
+			if isSame, err := f.equals(rd, e.Hash, path.Join(name, e.Name)); !isSame || err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// entries returns the entries of the tree of a folder.
+func (f *Folder) entries(name string) []object.Entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.list(name).entries)
+}
+
+// isEmpty reports whether a folder has no file at any depth: commits do not have it.
+func (f *Folder) isEmpty(name string) bool {
+	return !slices.ContainsFunc(f.entries(name), func(e object.Entry) bool {
+		return e.Mode != filemode.Dir || !f.isEmpty(path.Join(name, e.Name))
+	})
+}
+
 // Close closes the folder. It must not be used afterwards.
 func (f *Folder) Close() { _ = f.root.Close() } // nothing was written
 
 // ID returns the id of the commit that stands for the folder.
 func (f *Folder) ID() plumbing.Hash { return f.commit.Hash }
+
+// IsDraft reports whether the commit is made up.
+func (f *Folder) IsDraft() bool { return f.commit.IsDraft }
 
 // Problems returns what could not be read, as errors.
 func (f *Folder) Problems() diag.List {
@@ -88,6 +148,16 @@ func (f *Folder) Hidden() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hidden
+}
+
+// Untracked returns the folders that Skip left out of a repository, in the folders that were listed.
+func (f *Folder) Untracked() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.git.isRepository() {
+		return nil
+	}
+	return slices.Sorted(slices.Values(f.skipped))
 }
 
 // tree returns the id of the tree of a folder.
@@ -288,7 +358,8 @@ func (f *Folder) entry(name string, e os.DirEntry, rules *ignoreRules) (out obje
 // folder returns the entry for a folder.
 func (f *Folder) folder(name string, e object.Entry) (object.Entry, bool) {
 	onDisk := filepath.Join(f.top, filepath.FromSlash(name))
-	if f.opts.Skip != nil && f.opts.Skip(onDisk) {
+	if f.opts.Skip != nil && !f.git.tracks(name, true) && f.opts.Skip(onDisk) {
+		f.skipped = append(f.skipped, name)
 		return e, false
 	}
 	if _, err := os.Lstat(filepath.Join(onDisk, ".git")); err == nil && f.git.isRepository() {

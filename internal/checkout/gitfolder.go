@@ -168,13 +168,10 @@ func (g *gitFolder) load() {
 	})
 }
 
-// tracks reports whether the index has a file, or files in a folder.
+// tracks reports whether the index has a file or a submodule, or files in a folder.
 func (g *gitFolder) tracks(name string, isDir bool) bool {
 	g.load()
-	if isDir {
-		return g.folders[name]
-	}
-	return g.index[name] != nil
+	return g.index[name] != nil || isDir && g.folders[name]
 }
 
 // unchanged returns the blob of a file that has not changed since Git read it. As in Git, the clock does not tell for a

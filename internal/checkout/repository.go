@@ -34,6 +34,9 @@ type Repository struct {
 // ErrNoRepository means that a folder is in no Git repository.
 var ErrNoRepository = errors.New("the folder is not in a Git repository")
 
+// ErrUnknownRevision means that the repository has no commit of a name.
+var ErrUnknownRevision = errors.New("no commit has this name")
+
 // OpenRepository opens the repository of the work tree at top. The caller must close it.
 func OpenRepository(top string) *Repository {
 	return &Repository{top: top, trees: map[plumbing.Hash][]object.Entry{}}
@@ -61,7 +64,9 @@ func (r *Repository) commit(ctx context.Context, args ...string) (h plumbing.Has
 	text := strings.TrimSpace(string(out))
 	switch {
 	case err != nil && stderr.Len() > 0:
-		return h, errors.New(strings.TrimSpace(stderr.String()))
+		return h, fmt.Errorf("git: %s", strings.TrimSpace(stderr.String()))
+	case errors.As(err, new(*exec.ExitError)):
+		return h, ErrUnknownRevision
 	case err != nil:
 		return h, err
 	case !plumbing.IsHash(text):

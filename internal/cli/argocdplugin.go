@@ -73,7 +73,6 @@ func argocdPlugin(ctx context.Context, env Env, flags *cli.Context, task string)
 	for _, run := range runs {
 		branches = append(branches, needsBranch(run)...)
 	}
-	runs = slices.DeleteFunc(runs, func(run *dryrun.Run) bool { return run.Report == nil }) // it is suspended
 	found := append(branches, dryrun.Findings(runs)...)
 	if err := env.report(env.Stderr, runs, found); err != nil {
 		return err
@@ -86,6 +85,9 @@ func argocdPlugin(ctx context.Context, env Env, flags *cli.Context, task string)
 		if !writes(run) {
 			return command.ErrFindings
 		}
+	}
+	if err := checkTwice(runs, "choose one with the parameter pipeline"); err != nil {
+		return err
 	}
 	for _, run := range runs {
 		if err := env.write(run, ""); err != nil {

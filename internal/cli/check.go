@@ -278,7 +278,7 @@ func (e Env) runTests(run *dryrun.Run) ([]hierarchytest.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hierarchytest.Run(tests, r.Set, &generator.Output{Units: r.Rendered, Hierarchies: r.Hierarchies})
+	return hierarchytest.Run(tests, r.Set, &run.Whole)
 }
 
 // readTests reads the tests in files. It prints what is wrong with them, and returns a usage error.

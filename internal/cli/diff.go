@@ -102,7 +102,7 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 		}
 	}
 	all, err := compare(ctx, env, flags, sides, options)
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return err
 	}
 	if err := printDifferences(env.Stdout, all, format); err != nil {
@@ -133,7 +133,7 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 	return nil
 }
 
-// compareSides compares two sides. It returns nothing if all pipelines are suspended.
+// compareSides compares two sides.
 func compareSides(ctx context.Context, env Env, flags *cli.Context, sides *dryrun.Sides, options sideOptions) (
 	out []*comparison, err error) {
 	var rendered [2][]rendering
@@ -269,7 +269,11 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 		r.At(side)
 		r.Set = append(r.Set, set...)
 		r.Options.ShowSecrets, r.Options.KeepCharts = true, true // both sides have the same charts
-		if other := sides.Other(side); other.Folder != "" && outdir.Is(other.Folder) {
+		other := sides.Other(side)
+		if r.BesideName = other.Name; !other.Commit.IsZero() {
+			r.Beside = other.Commit.String()
+		}
+		if other.Folder != "" && outdir.Is(other.Folder) {
 			r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) { *o = sealedAs(other.Folder, p, *o) }
 		}
 	})

@@ -63,13 +63,17 @@ func help(t *testing.T, words ...string) string {
 
 // TestHelpIsReadable: lines fit a terminal, and the common options a screen.
 func TestHelpIsReadable(t *testing.T) {
-	for _, c := range commands(Env{}) {
-		short, full := help(t, c.Name, "--help"), help(t, c.Name, "--help-all")
-		for line := range strings.Lines(short + full) {
+	fits := func(name, text string) {
+		for line := range strings.Lines(text) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
-				t.Errorf("%s: %d columns: %s", c.Name, n, line)
+				t.Errorf("%s: %d columns: %s", name, n, line)
 			}
 		}
+	}
+	fits("agentry", help(t, "--help"))
+	for _, c := range commands(Env{}) {
+		short, full := help(t, c.Name, "--help"), help(t, c.Name, "--help-all")
+		fits(c.Name, short+full)
 		for line := range strings.Lines(short) {
 			if strings.HasPrefix(line, strings.Repeat(" ", 15)) {
 				t.Errorf("%s: a common option takes more than a line: %s", c.Name, line)
@@ -90,14 +94,12 @@ func TestHelpIsReadable(t *testing.T) {
 func TestExamplesWork(t *testing.T) {
 	files := t.TempDir()
 	for _, c := range commands(Env{}) {
-		if c.Name == "function" {
-			continue // TestKustomizeScripts runs it
-		}
 		text := help(t, c.Name, "--help")
 		if !strings.HasSuffix(text, "\nExample:\n  "+c.Example+"\n") {
 			t.Errorf("the help of %s does not end with its example", c.Name)
 		}
-		script := "exec sh prepare.sh\ncd quickstart\nexits 0 " + c.Example + "\n" + prepare
+		script := "exec sh prepare.sh\ncd quickstart\nexits 0 sh ../example.sh\n" + prepare + "-- example.sh --\n" +
+			c.Example + "\n"
 		if slices.Contains([]string{"serve", "status", "trigger"}, c.Name) {
 			script = whileServed(strings.TrimPrefix("exits 0 "+c.Example+"\n", "exits 0 "+serveExample+"\n")) + prepare
 		}

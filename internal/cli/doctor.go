@@ -19,7 +19,7 @@ import (
 func doctorCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "doctor",
-		Usage: "check what pipelines need: credentials, repositories, rights, tokens, keys, clock",
+		Usage: "check what pipelines need: repositories, credentials, rights, keys, clock",
 		Description: `For each pipeline it checks that the file is valid, that each credential it names can be read,
 that each source can be read and has the ref, and that the output can be pushed to; webhook
 secrets, tokens for forges, keys that sign, verify and decrypt, and the programs beside agentry;

@@ -76,6 +76,10 @@ func (e Env) request(flags *cli.Context, paths []string) (r dryrun.Request, err 
 		}
 	}
 	for _, field := range shortFields {
+		if command.IsTyped(flags, e.LookupEnv, field[0]) && slices.ContainsFunc(flags.StringSlice("set"),
+			func(change string) bool { return strings.HasPrefix(change, field[1]+"=") }) {
+			return r, command.Usagef("leave out one of them", "--%s and --set %s are given", field[0], field[1])
+		}
 		if value := flags.String(field[0]); value != "" {
 			r.Set = append(r.Set, field[1]+"="+strings.ReplaceAll(value, ",", `\,`))
 		}
@@ -104,7 +108,7 @@ func sourceFolders(flags []string) (map[string]string, error) {
 }
 
 // dry makes the dry runs that flags and paths ask for, with what the command sets. The caller must call done when it
-// needs them no more. Suspended pipelines are named, and left out.
+// needs them no more.
 func (e Env) dry(ctx context.Context, flags *cli.Context, paths []string, set ...func(*dryrun.Request)) (
 	runs []*dryrun.Run, done func(), err error) {
 	r, err := e.request(flags, paths)
@@ -124,16 +128,11 @@ func (e Env) dry(ctx context.Context, flags *cli.Context, paths []string, set ..
 		return nil, nil, err
 	}
 	for _, run := range runs {
-		if run.Report != nil && run.Report.Set != nil {
+		if run.Report.Set != nil {
 			run.Report.Diags = severalClusters(run, run.Report.Diags)
 		}
-		if run.Report == nil {
-			if err := display.PrintSuspended(e.Stderr, run.Pipeline.Metadata.Name); err != nil {
-				return nil, done, err
-			}
-		}
 	}
-	return slices.DeleteFunc(runs, func(run *dryrun.Run) bool { return run.Report == nil }), done, nil
+	return runs, done, nil
 }
 
 // wrongFlag returns the usage error about a flag that sets a field of a pipeline to a wrong value, if there is one.
@@ -152,7 +151,11 @@ func wrongFlag(flags *cli.Context, set []string, found diag.List) error {
 				typed = "--" + short[0] + " " + value
 			}
 		}
-		return command.Usagef(found[i].Hint, "%s: %s", typed, found[i].Message)
+		hint := found[i].Hint
+		if meant, isThere := strings.CutSuffix(hint, " is there as well: leave this one out"); isThere {
+			hint = "did you mean " + meant + "?"
+		}
+		return command.Usagef(hint, "%s: %s", typed, found[i].Message)
 	}
 	return nil
 }
@@ -208,7 +211,7 @@ func counts(run *dryrun.Run) string {
 		return "nothing was rendered"
 	}
 	s := fmt.Sprintf("%s, %s", display.Amount(len(r.Set.All()), "object"),
-		display.Amount(len(r.Hierarchies), "GrafanaAgent"))
+		display.Amount(len(run.Whole.Hierarchies), "GrafanaAgent"))
 	if n := display.Total(r.Ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
 	}

@@ -29,8 +29,8 @@ functionConfig is a Pipeline with fields of spec besides sources and output, or 
 data are FIELD: VALUE as in --set.
 
 If there is an error, the items come back unchanged, with the findings in results, and the exit
-code is 1.`,
-		Example: "kustomize build --enable-alpha-plugins --enable-exec .",
+code is 1. docs/doors.md shows the files for kustomize and kpt.`,
+		Example: `echo '{kind: ResourceList, items: []}' | agentry function --set spec.limits.allowEmpty=true`,
 		Flags: []cli.Flag{
 			setFlag(),
 			&cli.StringSliceFlag{Name: "keep", Usage: "leave custom resources of `KIND` in the items; repeatable"},
@@ -141,7 +141,7 @@ func functionConfig(list *resourcelist.List) (spec map[string]any, set []string,
 		if config["spec"] != nil && !ok {
 			return nil, nil, diag.List{diag.PipelineInvalid.At("spec", "must be a mapping")}
 		}
-		return spec, nil, nil
+		return spec, nameOf(config), nil
 	case version == "v1" && kind == "ConfigMap":
 		data, _ := config["data"].(map[string]any)
 		for _, field := range slices.Sorted(maps.Keys(data)) {
@@ -152,6 +152,16 @@ func functionConfig(list *resourcelist.List) (spec map[string]any, set []string,
 	wrong := diag.PipelineInvalid.At("", "this is a %v of %v, not a %s", kind, version, pipeline.Kind)
 	wrong.Hint = fmt.Sprintf("write apiVersion: %s and kind: %s", pipeline.APIVersion, pipeline.Kind)
 	return nil, nil, diag.List{wrong}
+}
+
+// nameOf returns the change that gives a pipeline the name of a configuration, which findings then have.
+func nameOf(config map[string]any) []string {
+	metadata, _ := config["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	if problem, _ := diag.LabelName(name); problem != "" {
+		return nil // other objects may have more names than pipelines
+	}
+	return []string{"metadata.name=" + name}
 }
 
 func wrongConfig(err error) diag.List {

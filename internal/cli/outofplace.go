@@ -62,12 +62,17 @@ func misplaced(field string, where door) (why, hint string) {
 }
 
 // needsBranch returns errors about what can only be rendered to a branch: Secrets that somebody decrypts before they
-// are applied, and what is paused, which stays on a branch as it was rendered before. Elsewhere it would be deleted.
+// are applied, what is from another repository, and what is paused, which stays on a branch as it was rendered before.
+// Elsewhere it would be deleted.
 func needsBranch(run *dryrun.Run) (found diag.List) {
 	const remedy = "or render to a branch with agentry sync or serve"
-	if run.Report == nil {
+	if run.Pipeline.Spec.Suspend {
 		return diag.List{run.Pipeline.Place(diag.Diagnostic{Path: "spec.suspend",
 			Message: "there is no branch on which everything stays as it is", Hint: "remove it, " + remedy})}
+	}
+	for _, url := range run.LeftOut {
+		d := diag.PipelineInvalid.At("spec.sources", "%s is not here, and nothing is fetched from Git", url)
+		found = append(found, run.Pipeline.Place(d.WithHint("put what it holds into this repository, "+remedy)))
 	}
 	if run.Pipeline.Spec.Secrets.Seals() {
 		d := diag.PipelineInvalid.At("spec.secrets.policy", "Secrets that are applied right away must not be encrypted")

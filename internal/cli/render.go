@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -38,7 +40,8 @@ sops Secrets are encrypted; one that an earlier render to the folder encrypted i
 Without -o the objects go to standard output as one YAML stream. With -o they go to a folder
 that then mirrors the render, laid out as the output branch is: files of an earlier render that
 are no longer rendered are removed, other files are left alone, and a folder that holds files
-which agentry did not write is refused.
+which agentry did not write is refused. GrafanaAgents that PATHs leave out stay in the folder. Of
+several pipelines each gets a folder of its name in it.
 
 An object with an error is left out, and the exit code is 1. If a path holds no manifest, or if
 no GrafanaAgent is left, nothing is written: a pipe may have failed.
@@ -82,13 +85,22 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if folder == "" {
+		if err := checkTwice(runs, "choose one with --pipeline, or write to a folder with -o"); err != nil {
+			return err
+		}
+	}
 	for _, run := range runs {
+		if run.IsNarrow() && len(run.Report.Units) == 0 {
+			return command.Usagef("name the folder of one, or of what it selects",
+				"no GrafanaAgent is or selects what is in %s: nothing is written", strings.Join(paths, ", "))
+		}
 		if !writes(run) {
 			failed = command.ErrFindings
 			continue
 		}
 		into := folder
-		if len(runs) > 1 && folder != "" {
+		if !run.IsOne && folder != "" {
 			into = filepath.Join(folder, run.Pipeline.Metadata.Name)
 		}
 		if err := env.write(run, into); err != nil {
@@ -98,10 +110,28 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	return failed
 }
 
-// writes reports whether something is written: not if a pass would be refused, nor if there is nothing at a PATH
-// without a pipeline: a pipe may have failed.
+// checkTwice refuses an object that two pipelines render to one stream: whoever applies it would get only one of them.
+func checkTwice(runs []*dryrun.Run, hint string) error {
+	by := map[manifest.ID]string{}
+	for _, run := range runs {
+		name := run.Pipeline.Metadata.Name
+		for _, u := range unitsAfter(run.Report) {
+			for _, f := range inOrder(u) {
+				if first, twice := by[f.Object]; twice && first != name {
+					return command.Usagef(hint, "pipelines %s and %s both render %s: nothing is written", first, name,
+						f.Object)
+				}
+				by[f.Object] = name
+			}
+		}
+	}
+	return nil
+}
+
+// writes reports whether something is written: not if a pass would be refused, nor if there is nothing at a PATH,
+// because a pipe may have failed.
 func writes(run *dryrun.Run) bool {
-	isEmpty := !run.HasFile() && slices.ContainsFunc(run.Report.Diags, func(d diag.Diagnostic) bool {
+	isEmpty := slices.ContainsFunc(run.Report.Diags, func(d diag.Diagnostic) bool {
 		return d.Code == diag.EmptyInput && d.Severity == diag.Error
 	})
 	return run.Report.Refused == nil && !isEmpty
@@ -113,7 +143,33 @@ func (e Env) write(run *dryrun.Run, folder string) error {
 	if folder == "" {
 		return writeStream(e.Stdout, units)
 	}
-	return writeFolder(folder, units, run.Pipeline.Spec.Secrets.Allows(secretref.Plaintext))
+	owned, err := owned(folder)
+	if err != nil {
+		return err
+	}
+	if run.IsNarrow() { // other units stay as they are
+		for _, name := range slices.Sorted(maps.Keys(owned)) {
+			if !slices.ContainsFunc(units, func(u *generator.Unit) bool { return u.Name == name }) {
+				units = append(units, &generator.Unit{Name: name, Paused: true})
+			}
+		}
+	}
+	return writeFolder(folder, units, owned, run.Pipeline.Spec.Secrets.Allows(secretref.Plaintext))
+}
+
+// owned returns the units that an earlier render wrote to a folder.
+func owned(folder string) (map[string]bool, error) {
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		return nil, command.Usagef("name a folder", "%s is a file", folder)
+	}
+	files, err := outdir.Owned(folder)
+	units := map[string]bool{}
+	for p := range files {
+		if dir := path.Dir(p); dir != "." {
+			units[dir] = true
+		}
+	}
+	return units, err
 }
 
 // writtenBefore returns a file of an earlier render by its path on the output branch, or nil. What is in it may stay.
@@ -129,26 +185,15 @@ func writtenBefore(folder, outputPath, name string) ([]byte, error) {
 	return text, err
 }
 
-// writeFolder writes the files with the layout of the output branch. A paused unit keeps the files of an
-// earlier render.
-func writeFolder(folder string, units []*generator.Unit, private bool) error {
-	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
-		return command.Usagef("name a folder", "%s is a file", folder)
-	}
-	owned, err := outdir.Owned(folder)
-	if err != nil {
-		return err
-	}
-	written := map[string]bool{} // units
-	for p := range owned {
-		written[path.Dir(p)] = true
-	}
+// writeFolder writes the files with the layout of the output branch. A paused unit keeps the files of an earlier
+// render, which wrote the units that are owned.
+func writeFolder(folder string, units []*generator.Unit, owned map[string]bool, private bool) error {
 	var files []outdir.File
 	var folders []string
 	paused := map[string]bool{}
 	for _, u := range units {
 		paused[u.Name] = u.Paused
-		if len(u.Files) > 0 || u.Paused && written[u.Name] {
+		if len(u.Files) > 0 || u.Paused && owned[u.Name] {
 			folders = append(folders, u.Name)
 		}
 		for _, f := range u.Files {
@@ -157,7 +202,7 @@ func writeFolder(folder string, units []*generator.Unit, private bool) error {
 		}
 	}
 	files = append(files, outdir.File{Path: generator.KustomizationFile, Data: generator.Kustomization(folders)})
-	err = outdir.Write(folder, files, func(p string) bool { return paused[path.Dir(p)] })
+	err := outdir.Write(folder, files, func(p string) bool { return paused[path.Dir(p)] })
 	if foreign, ok := errors.AsType[*outdir.ForeignError](err); ok {
 		return command.Usagef("name a folder that is new, empty, or was written by agentry render -o before", "%v",
 			foreign)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -126,13 +125,10 @@ func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipelinefile.Pi
 		command.Usagef(diag.DidYouMean(name, names), "%s holds no pipeline %q", file, name))
 }
 
-// expanded replaces pipelines with forEach by the pipelines of their folders. With an error, it also returns all other
-// pipelines.
+// expanded replaces pipelines with forEach by the pipelines of their folders, and leaves out those that are in each
+// other's way. With an error, it also returns all other pipelines.
 func (e Env) expanded(ctx context.Context, fleet []*pipelinefile.Pipeline, cacheDir string) ([]*pipelinefile.Pipeline,
 	error) {
-	if !slices.ContainsFunc(fleet, func(p *pipelinefile.Pipeline) bool { return p.Spec.ForEach != "" }) {
-		return fleet, nil
-	}
 	defer e.progress("looking for the folders of forEach")()
 	fleet, found, err := pipelinefile.Expand(ctx, fleet,
 		pipelinefile.ExpandOptions{CacheDir: cacheDir, Getenv: e.LookupEnv})
@@ -144,17 +140,29 @@ func (e Env) expanded(ctx context.Context, fleet []*pipelinefile.Pipeline, cache
 
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// pipelines reads the pipeline file.
-func (e Env) pipelines(file string) ([]*pipelinefile.Pipeline, error) {
+// pipelines reads the pipeline file, or all files of a folder.
+func (e Env) pipelines(file string) (fleet []*pipelinefile.Pipeline, err error) {
 	if file == "" {
 		return nil, command.Usagef("agentry sync -f pipeline.yaml", "no pipeline file is given")
 	}
-	data, err := e.readFile(file)
-	if err != nil {
-		return nil, err
+	names := []string{file}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		if names, err = pipelinefile.Files(file); err != nil {
+			return nil, command.Usagef("", "%s: %v", file, err)
+		}
 	}
-	fleet, found := pipelinefile.Parse(file, data)
-	return fleet, e.configuration(found, manifest.File{Path: file, Data: data})
+	for _, name := range names {
+		data, err := e.readFile(name)
+		if err != nil {
+			return nil, err
+		}
+		of, found := pipelinefile.Parse(name, data)
+		if err := e.configuration(found, manifest.File{Path: name, Data: data}); err != nil {
+			return nil, err
+		}
+		fleet = append(fleet, of...)
+	}
+	return fleet, nil
 }
 
 // named returns the pipeline with the name, or nil.
@@ -179,10 +187,6 @@ func (e Env) wrongFolders(found diag.List) error {
 func (e Env) readFile(name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(io.LimitReader(e.Stdin, pipelinefile.MaxFileBytes+1))
-	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return nil, command.Usagef("name a file in it; agentry serve and doctor take folders of pipelines",
-			"the pipeline file %s is a folder", name)
 	}
 	return pipelinefile.ReadFile(name)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/cli/dryrun"
@@ -58,12 +59,19 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 		if len(runs) > 1 && format == command.Text {
 			fmt.Fprintf(env.Stdout, "%spipeline %s\n\n", strings.Repeat("\n", min(i, 1)), run.Pipeline.Metadata.Name)
 		}
-		forest := display.NewForest(*r.Explained, r.Hierarchies, r.Held, r.Units)
-		if err := env.printForest(forest, r.Explained, format); err != nil {
+		keep := func(manifest.ID) bool { return true }
+		if run.IsNarrow() {
+			keep = run.Has
+		}
+		forest := display.NewForest(*r.Explained, run.Whole.Hierarchies, r.Held, r.Units).Only(keep)
+		if err := env.printForest(forest, onlyNodes(explain.New(*r.Explained).Tree(), keep), format); err != nil {
 			return err
 		}
 		if r.Ready().Status != metav1.ConditionTrue {
 			failed = command.ErrFindings
+		}
+		if len(runs) == 1 && run.IsNarrow() && forest.IsEmpty() {
+			fmt.Fprintf(env.Stderr, "nothing in %s is part of a hierarchy\n", strings.Join(paths, ", "))
 		}
 	}
 	env.pointToCheck(dryrun.Findings(runs))
@@ -78,13 +86,26 @@ func (e Env) pointToCheck(found diag.List) {
 	}
 }
 
+// onlyNodes returns the objects to keep, those above them, and all below a kept one.
+func onlyNodes(nodes []*explain.Node, keep func(manifest.ID) bool) (out []*explain.Node) {
+	for _, n := range nodes {
+		if !keep(n.Object.ID()) {
+			if n.Children = onlyNodes(n.Children, keep); len(n.Children) == 0 {
+				continue
+			}
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
 // printForest prints the hierarchies of a render, or draws them.
-func (e Env) printForest(f display.Forest, of *explain.Render, format string) error {
+func (e Env) printForest(f display.Forest, roots []*explain.Node, format string) error {
 	switch {
 	case format == "svg":
-		return picture.SVG(e.Stdout, "The hierarchies of agentry tree", explain.New(*of).Tree(), nil, true)
+		return picture.SVG(e.Stdout, "The hierarchies of agentry tree", roots, nil, true)
 	case format == "dot":
-		return picture.DOT(e.Stdout, explain.New(*of).Tree(), nil)
+		return picture.DOT(e.Stdout, roots, nil)
 	case command.IsData(format):
 		return command.WriteData(e.Stdout, format, f)
 	}

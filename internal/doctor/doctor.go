@@ -67,7 +67,7 @@ func Run(ctx context.Context, files []File, options Options) []Result {
 	fleet, found := e.expand(ctx, fleet)
 	results = append(results, found...)
 	for _, p := range fleet {
-		of := slices.Concat(e.pipeline(ctx, p), branches(p, fleet), folders(p))
+		of := slices.Concat(e.pipeline(ctx, p), branches(p, fleet), folders(p), readers(p, fleet))
 		for i := range of {
 			of[i].Pipeline = p.Metadata.Name
 		}

@@ -46,26 +46,70 @@ func branches(p *pipelinefile.Pipeline, fleet []*pipelinefile.Pipeline) (results
 	return results
 }
 
+// anAgent matches a GrafanaAgent in a file.
+var anAgent = regexp.MustCompile(`(?m)^"?kind"?: *["']?GrafanaAgent\b`)
+
+// readers warns about a pipeline that reads all GrafanaAgents of another one besides its own: both render them. Two
+// pipelines that read the same ones are for two clusters.
+func readers(p *pipelinefile.Pipeline, fleet []*pipelinefile.Pipeline) (results []Result) {
+	mine := agentsOf(p)
+	for _, other := range fleet {
+		theirs := agentsOf(other)
+		if other == p || len(theirs) == 0 || len(theirs) >= len(mine) ||
+			slices.ContainsFunc(theirs, func(name string) bool { return !slices.Contains(mine, name) }) {
+			continue
+		}
+		results = append(results, warned(checkLayout, "spec.sources[].paths",
+			fmt.Sprintf("%s is read here and by pipeline %s: both render its GrafanaAgent", theirs[0],
+				other.Metadata.Name),
+			"name only the folders of this pipeline"))
+	}
+	return results
+}
+
+// agentsOf returns the files in the checkout with GrafanaAgents that a pipeline reads from its branch.
+func agentsOf(p *pipelinefile.Pipeline) (found []string) {
+	top, urls := checkoutOf(p)
+	for _, src := range p.Spec.Sources {
+		if top == "" || !isAt(top, urls, src) {
+			continue
+		}
+		for _, name := range matching(os.DirFS(top).(tree.Files), src.Paths, anAgent) {
+			if !slices.Contains(found, name) {
+				found = append(found, name)
+			}
+		}
+	}
+	return found
+}
+
+// checkoutOf returns the checkout that a pipeline file is in, or "", and the URLs of its repository.
+func checkoutOf(p *pipelinefile.Pipeline) (top string, urls []string) {
+	folder, err := filepath.Abs(filepath.Dir(p.File()))
+	if err != nil {
+		return "", nil
+	}
+	if top = checkout.Top(folder); top == "" {
+		return "", nil
+	}
+	return top, append(slices.Collect(maps.Values(checkout.Remotes(top))), "file://"+filepath.ToSlash(top))
+}
+
+// isAt reports whether a checkout with URLs is of a source, at its branch.
+func isAt(top string, urls []string, src pipeline.Source) bool {
+	branch := checkout.Branch(top)
+	return (branch == "" || branch == src.Ref.Branch) && slices.ContainsFunc(urls, func(url string) bool {
+		return pipeline.RepositoryAddress(url) == pipeline.RepositoryAddress(src.URL)
+	})
+}
+
 // folders warns about folders of the sources that Flux or Argo CD applies, and that hold custom resources for agentry.
 // It looks into the checkout that the pipeline file is in, if that is at the branch of a source: of other repositories
 // only refs are asked for.
 func folders(p *pipelinefile.Pipeline) (results []Result) {
-	folder, err := filepath.Abs(filepath.Dir(p.File()))
-	if err != nil {
-		return nil
-	}
-	top := checkout.Top(folder)
-	if top == "" {
-		return nil
-	}
-	urls := append(slices.Collect(maps.Values(checkout.Remotes(top))), "file://"+filepath.ToSlash(top))
+	top, urls := checkoutOf(p)
 	for i, src := range p.Spec.Sources {
-		if branch := checkout.Branch(top); branch != "" && branch != src.Ref.Branch {
-			continue
-		}
-		if !slices.ContainsFunc(urls, func(url string) bool {
-			return pipeline.RepositoryAddress(url) == pipeline.RepositoryAddress(src.URL)
-		}) {
+		if top == "" || !isAt(top, urls, src) {
 			continue
 		}
 		at := fmt.Sprintf("spec.sources[%d].paths", i)
@@ -82,7 +126,7 @@ func folders(p *pipelinefile.Pipeline) (results []Result) {
 
 // appliedInputs returns a result for each applied folder that holds inputs, and one if there is none.
 func appliedInputs(at string, files tree.Files, paths []string, found []applied.Folder) (results []Result) {
-	held := inputsIn(files, paths)
+	held := matching(files, paths, ours)
 	for _, f := range found {
 		of := slices.DeleteFunc(slices.Clone(held), func(name string) bool { return !f.Applies(name) })
 		if len(of) == 0 {
@@ -103,8 +147,8 @@ func appliedInputs(at string, files tree.Files, paths []string, found []applied.
 	return results
 }
 
-// inputsIn returns the files below some paths that hold custom resources that only agentry or an operator understands.
-func inputsIn(files tree.Files, paths []string) (found []string) {
+// matching returns the manifests below some paths with a text that matches.
+func matching(files tree.Files, paths []string, pattern *regexp.Regexp) (found []string) {
 	for _, p := range paths {
 		_ = fs.WalkDir(files, path.Clean(p), func(name string, d fs.DirEntry, err error) error {
 			switch {
@@ -119,7 +163,7 @@ func inputsIn(files tree.Files, paths []string) (found []string) {
 				return nil //nolint:nilerr // as above
 			}
 			text, err := files.ReadFile(name)
-			if err == nil && ours.Match(text) {
+			if err == nil && pattern.Match(text) {
 				found = append(found, name)
 			}
 			return nil

@@ -25,19 +25,22 @@ type ExpandOptions struct {
 	// Folders returns the folders of a template whose first source is on this machine; otherwise isLocal is false.
 	// Nil: none is.
 	Folders func(ctx context.Context, p *Pipeline) (found []string, isLocal bool, err error)
+	// Suspended expands suspended templates as well.
+	Suspended bool
 	// Timeout limits the listing for one template. Default [DefaultListTimeout].
 	Timeout time.Duration
 }
 
-// Expand replaces each template of a fleet by the pipelines of its current folders. A suspended template stays.
-// The list has the problems with folders, and with pipelines together; pipelines with an error are left out. An
-// error means that a repository could not be read; the other templates are expanded all the same.
+// Expand replaces each template of a fleet by the pipelines of its current folders. A suspended template stays, unless
+// an option says otherwise. The list has the problems with folders, and with pipelines together; pipelines with an
+// error are left out. An error means that a repository could not be read; the other templates are expanded all the
+// same.
 func Expand(ctx context.Context, fleet []*Pipeline, opts ExpandOptions) ([]*Pipeline, diag.List, error) {
 	var out []*Pipeline
 	var found diag.List
 	var errs []error
 	for _, p := range fleet {
-		if p.each == nil || p.Spec.Suspend {
+		if p.each == nil || p.Spec.Suspend && !opts.Suspended {
 			out = append(out, p)
 			continue
 		}

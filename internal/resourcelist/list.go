@@ -8,6 +8,7 @@ package resourcelist
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,7 +23,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -36,6 +36,8 @@ const nowhere = "items.yaml"
 type List struct {
 	stream kio.ByteReadWriter
 	items  []*Item
+	// isOfFiles means that the items are from files, and get into files again. In kustomize they are not.
+	isOfFiles bool
 }
 
 // Item is an object of the list.
@@ -44,11 +46,10 @@ type Item struct {
 	Path  string
 	Index int
 
-	node      *yaml.RNode
-	meta      yaml.ResourceMeta
-	file      string // of [List.Files]
-	line      int    // where it begins in it
-	isEarlier bool   // an earlier run made it
+	node *yaml.RNode
+	meta yaml.ResourceMeta
+	file string // of [List.Files]
+	line int    // where it begins in it
 }
 
 // Read reads a ResourceList.
@@ -72,31 +73,21 @@ func Read(in io.Reader) (*List, error) {
 		if node.YNode().Kind != yaml.MappingNode {
 			return nil, fmt.Errorf("items[%d] is not an object", i)
 		}
-		l.items = append(l.items, newItem(node))
+		it := newItem(node)
+		l.items, l.isOfFiles = append(l.items, it), l.isOfFiles || it.Path != ""
 	}
-	l.findEarlier()
 	return l, nil
 }
 
-// findEarlier marks the items that an earlier run made of a GrafanaAgent in the list: kpt reads what it wrote before.
-// They are in files as [List.Put] is given them, which are those of the output branch.
-func (l *List) findEarlier() {
-	units := map[string]bool{}
-	for _, it := range l.items {
-		if it.meta.Kind == v1alpha1.GrafanaAgentKind {
-			units[path.Join(it.meta.Namespace, it.meta.Name)] = true
-		}
-	}
-	for _, it := range l.items {
-		it.isEarlier = units[path.Dir(it.Path)] && it.meta.Kind != v1alpha1.GrafanaAgentKind &&
-			path.Base(it.Path) == it.meta.Name+"."+strings.ToLower(it.meta.Kind)+".yaml"
-	}
-}
+// madeKey is the annotation of the items that a run made, where they get into files: kpt reads what it wrote before.
+const madeKey = "agentry.dev/made-by"
+
+func (it *Item) isEarlier() bool { return it.meta.Annotations[madeKey] != "" }
 
 // Earlier returns the items that an earlier run made.
 func (l *List) Earlier() (out []*Item) {
 	for _, it := range l.items {
-		if it.isEarlier {
+		if it.isEarlier() {
 			out = append(out, it)
 		}
 	}
@@ -127,7 +118,7 @@ func (l *List) Config() (fields map[string]any, file string, err error) {
 		err = utiljson.Unmarshal(text, &fields)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("functionConfig is not an object: %w", err)
+		return nil, "", errors.New("functionConfig is not an object")
 	}
 	file, _, _ = kioutil.GetFileAnnotations(l.stream.FunctionConfig) // it never fails
 	return fields, file, nil
@@ -137,7 +128,7 @@ func (l *List) Config() (fields map[string]any, file string, err error) {
 func (l *List) Files() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, it := range l.items {
-		if it.isEarlier {
+		if it.isEarlier() {
 			continue
 		}
 		text, err := it.node.String()
@@ -182,8 +173,12 @@ func (l *List) Put(file string, text []byte) error {
 	it := newItem(node)
 	i := slices.IndexFunc(l.items, it.names)
 	if i < 0 {
-		for _, annotation := range [][2]string{{kioutil.PathAnnotation, file}, {legacyPath, file},
-			{kioutil.IndexAnnotation, "0"}, {legacyIndex, "0"}} {
+		annotations := [][2]string{{kioutil.PathAnnotation, file}, {legacyPath, file}, {kioutil.IndexAnnotation, "0"},
+			{legacyIndex, "0"}}
+		if l.isOfFiles {
+			annotations = append(annotations, [2]string{madeKey, "function"})
+		}
+		for _, annotation := range annotations {
 			if err := node.PipeE(yaml.SetAnnotation(annotation[0], annotation[1])); err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 func limitMemory(bytes int64) {
 	const first = "1000"
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(first), 0) // without the file any process can be killed
-	const reserve = 256 << 20
+	const reserve = 64 << 20
 	limit := uint64(bytes + reserve)
 	// if this fails, the periodic check and the time limit remain
 	_ = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: limit, Max: limit})

@@ -21,10 +21,14 @@ type SharedMemory struct {
 	reserved int64
 }
 
+// workersPart is the part of the memory of a process that workers get, as a divisor.
+const workersPart = 3
+
 // NewSharedMemory returns a limit for the workers of a process that has so many bytes of memory, for itself and its
-// workers: half of them.
+// workers: a third of them.
 func NewSharedMemory(bytes int64) *SharedMemory {
-	return &SharedMemory{bytes: bytes / 2, free: semaphore.NewWeighted(bytes / 2), own: debug.SetMemoryLimit(-1)}
+	return &SharedMemory{bytes: bytes / workersPart, free: semaphore.NewWeighted(bytes / workersPart),
+		own: debug.SetMemoryLimit(-1)}
 }
 
 // limit returns the memory of one worker: at most all that workers have.

@@ -12,7 +12,7 @@ import (
 func TestWorkersShareMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const container, large, small = 1 << 30, defaultMemory, 64 << 20
-		m := NewSharedMemory(2 * container)
+		m := NewSharedMemory(3 * container)
 		give, err := m.take(t.Context(), large)
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestWorkersShareMemory(t *testing.T) {
 
 // TestAQuestionWaitsForMemory: no process is started before.
 func TestAQuestionWaitsForMemory(t *testing.T) {
-	m := NewSharedMemory(2)
+	m := NewSharedMemory(3)
 	give, err := m.take(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)

@@ -33,9 +33,9 @@ func (c Caller) Ask(kind byte, data []byte) (reply []byte, err error) {
 	return (<-c.replies).Data, nil // the caller asks nothing else before it has the answer
 }
 
-// Serve runs a worker: it reads questions from in and writes answers to out until in ends, then returns the exit code.
-// Who asks sends the limits of time and memory along. The process must do nothing else, and must end when Serve returns,
-// because a handler may still be running.
+// Serve runs a worker: it reads questions from in and writes answers to out until in ends. It returns the exit code.
+// Who asks sends the limits of time and memory along. The process must do nothing else, and must end when Serve
+// returns, because a handler may still be running.
 func Serve(in io.Reader, out io.Writer, handle Handler) int {
 	log.SetOutput(io.Discard) // libraries may log values
 	slog.SetDefault(slog.New(slog.DiscardHandler))

@@ -37,6 +37,7 @@ type Commit struct {
 	Author    object.Signature
 	Committer object.Signature
 	Message   string
+	IsDraft   bool // nobody has committed it: its id means nothing
 }
 
 // Has reports whether an object exists. It reads only the indexes of packs.
@@ -76,7 +77,8 @@ func (rd *Reader) Commit(h plumbing.Hash) (*Commit, error) {
 	if err := c.Decode(obj); err != nil {
 		return nil, fmt.Errorf("decode commit %s: %w", h, err)
 	}
-	return &Commit{h, c.TreeHash, c.ParentHashes, c.Author, c.Committer, c.Message}, nil
+	return &Commit{Hash: h, Tree: c.TreeHash, Parents: c.ParentHashes, Author: c.Author, Committer: c.Committer,
+		Message: c.Message}, nil
 }
 
 // BlobSize returns the size of a file, without unpacking it.

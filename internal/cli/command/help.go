@@ -101,7 +101,7 @@ func (c Command) help(all bool) string {
 		groups = append(groups, more)
 	} else if len(more.options) > 0 {
 		groups[0].options = append(groups[0].options,
-			option{"--" + helpAll, fmt.Sprintf("show %d more options", len(more.options))})
+			option{"--" + helpAll, showMore(len(more.options))})
 	}
 	writeGroups(&b, groups)
 	if len(c.Flags) > 0 {
@@ -110,6 +110,13 @@ func (c Command) help(all bool) string {
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(c.Description+"\n\nExample:\n  "+c.Example))
 	return b.String()
+}
+
+func showMore(n int) string {
+	if n == 1 {
+		return "show one more option"
+	}
+	return fmt.Sprintf("show %d more options", n)
 }
 
 // group is options under a heading.

@@ -81,6 +81,31 @@ func NewForest(of explain.Render, trees []*hierarchy.Hierarchy, held []plan.Held
 	return f
 }
 
+// IsEmpty reports whether the forest has nothing.
+func (f Forest) IsEmpty() bool { return len(f.Agents)+len(f.Unselected)+len(f.Held)+len(f.Units) == 0 }
+
+// Only returns the forest with the objects to keep, those above them, and all below a kept one.
+func (f Forest) Only(keep func(manifest.ID) bool) Forest {
+	f.Agents, f.Unselected = only(f.Agents, keep), only(f.Unselected, keep)
+	return f
+}
+
+func only(nodes []*node, keep func(manifest.ID) bool) []*node {
+	out := []*node{}
+	for _, n := range nodes {
+		if keep(manifest.ID{Kind: n.Kind, Namespace: n.Namespace, Name: n.Name}) {
+			out = append(out, n)
+			continue
+		}
+		below := only(n.Children, keep)
+		if len(below) > 0 {
+			n.Children, n.Counts = nil, nil
+			out = append(out, n.add(below...))
+		}
+	}
+	return out
+}
+
 // markAgent marks the GrafanaAgent of a unit that is not rendered.
 func (f Forest) markAgent(u gitsync.UnitStatus) {
 	for _, agent := range f.Agents {

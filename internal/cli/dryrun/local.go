@@ -17,6 +17,7 @@ import (
 type local struct {
 	index    int // of the source in the pipeline
 	commit   plumbing.Hash
+	isDraft  bool // the commit is made up
 	objects  object.Objects
 	label    string           // of its files in findings, until they have the names that people know
 	tree     *workTree        // nil for files in memory
@@ -33,6 +34,9 @@ func (l *local) paths() []string {
 	}
 	return l.tree.named()
 }
+
+// isAsIs reports whether an id is that of the files as they are: nobody knows it.
+func (l *local) isAsIs(id string) bool { return l.isDraft && l.commit.String() == id }
 
 // name returns the name that people know of a file.
 func (l *local) name(file string) string {

@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -167,15 +166,15 @@ func checkSources(sources map[string]string) error {
 	return nil
 }
 
-// governing returns the pipeline file that governs a folder, or "": pipeline.yaml or agentry.yaml in it or above it, up
-// to the top of its repository.
+// governing returns the pipeline file that governs a folder, or "": one in it or above it, up to the top of its
+// repository.
 func governing(folder string) (string, error) {
 	top := checkout.Top(folder)
 	for {
-		for _, name := range []string{"pipeline.yaml", "agentry.yaml"} {
+		for _, name := range pipelinefile.Names() {
 			file := filepath.Join(folder, name)
-			isOurs, err := holdsPipeline(file)
-			if isOurs || err != nil {
+			isMeant, err := isMeant(file)
+			if isMeant || err != nil {
 				return file, err
 			}
 		}
@@ -186,8 +185,8 @@ func governing(folder string) (string, error) {
 	}
 }
 
-// holdsPipeline reports whether a file is a pipeline file, valid or not, and not that of another program.
-func holdsPipeline(file string) (bool, error) {
+// isMeant reports whether a file is meant as a pipeline file.
+func isMeant(file string) (bool, error) {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() {
 		return false, nil
@@ -196,7 +195,7 @@ func holdsPipeline(file string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read the pipeline file %s: %s", file, reason(err))
 	}
-	return strings.Contains(string(text), strings.TrimSuffix(pipeline.APIVersion, "v1alpha1")), nil
+	return pipelinefile.IsMeant(text), nil
 }
 
 // Up returns the way from the current folder up to the top of its repository, or nothing if there is none.

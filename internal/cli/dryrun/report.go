@@ -2,6 +2,8 @@ package dryrun
 
 import (
 	"cmp"
+	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,12 +15,13 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
 // finish gives the files in the report the names that people know, and narrows it to the paths.
-func (r *Run) finish() error {
+func (r *Run) finish() {
 	report := r.Report
 	for _, l := range r.locals {
 		if l.folder == nil {
@@ -28,10 +31,11 @@ func (r *Run) finish() error {
 			d.Source = l.label
 			report.Diags = append(report.Diags, d)
 		}
+		for _, name := range l.folder.Untracked() {
+			r.note("%s is left out: agentry wrote it, and Git does not track it", l.name(name))
+		}
 	}
-	if err := r.narrow(); err != nil {
-		return err
-	}
+	r.narrow()
 	report.Kept = r.kept(report.Kept)
 	report.UnsetCharts = r.unset(report.UnsetCharts)
 	report.Diags = r.Named(r.lenient(report.Diags))
@@ -44,7 +48,7 @@ func (r *Run) finish() error {
 	for i := range report.Held {
 		h := &report.Held[i]
 		h.Reason = r.Named(diag.List{h.Reason})[0]
-		if slices.ContainsFunc(r.locals, func(l *local) bool { return l.commit.String() == h.Since.Commit }) {
+		if slices.ContainsFunc(r.locals, func(l *local) bool { return l.isAsIs(h.Since.Commit) }) {
 			h.Since = branch.CommitRef{} // it is of no commit
 		}
 	}
@@ -54,14 +58,13 @@ func (r *Run) finish() error {
 	if report.Explained != nil {
 		report.Explained.Diags, report.Explained.Show = report.Diags, r.Show
 	}
-	return nil
 }
 
 // kept returns files below the paths, with the names that people know.
 func (r *Run) kept(files []manifest.File) (out []manifest.File) {
 	for _, f := range files {
 		l := r.labelled(f.Source)
-		if l != nil && r.file != "" && r.isNarrow() && !r.isBelow(f.Source, f.Path) {
+		if l != nil && r.file != "" && r.namesPart() && !r.isBelow(f.Source, f.Path) {
 			continue
 		}
 		if l != nil {
@@ -76,7 +79,7 @@ func (r *Run) kept(files []manifest.File) (out []manifest.File) {
 func (r *Run) unset(charts []source.Unset) (out []source.Unset) {
 	for _, of := range charts {
 		l := r.labelled(of.Source)
-		if l != nil && r.file != "" && r.isNarrow() && !r.isBelow(of.Source, of.Folder) {
+		if l != nil && r.file != "" && r.IsNarrow() && !r.isBelow(of.Source, of.Folder) {
 			continue
 		}
 		if l != nil {
@@ -170,24 +173,63 @@ func (r *Run) Show(file string) string {
 	return file
 }
 
-// narrow leaves only what concerns the paths of the request. Without a pipeline file nothing else was read.
-func (r *Run) narrow() error {
-	report := r.Report
-	if r.file == "" || r.request.Only || report.Set == nil {
-		return nil
+// concerned returns the runs of the pipelines that read something of the paths. It refuses a path of which no pipeline
+// reads anything: what is not read must not look as if nothing was wrong with it.
+func (s *session) concerned(runs []*Run) ([]*Run, error) {
+	if s.file == "" || s.Only {
+		return runs, nil
 	}
-	if err := r.checkPaths(); err != nil || r.request.Whole || !r.isNarrow() {
-		return err
+	reads := map[*Run]bool{}
+	for _, t := range s.trees {
+		for _, p := range t.places {
+			if p.disk == resolved(s.file) {
+				return nil, command.Usagef("write -f before it, to read what it names", "%s is a pipeline file", p.name)
+			}
+			isRead := false
+			for _, r := range runs {
+				if r.readsAny(p) {
+					isRead, reads[r] = true, true
+				}
+			}
+			if !isRead {
+				return nil, s.unread(runs, p.name)
+			}
+		}
+	}
+	if len(reads) == 0 {
+		return runs, nil // there are no paths
+	}
+	return slices.DeleteFunc(runs, func(r *Run) bool { return !reads[r] }), nil
+}
+
+// unread is the error about a path of which no pipeline reads anything.
+func (s *session) unread(runs []*Run, name string) error {
+	who := fmt.Sprintf("no pipeline of %s reads anything", s.file)
+	if len(runs) == 1 {
+		who = fmt.Sprintf("pipeline %s (%s) reads nothing", runs[0].Pipeline.Metadata.Name, runs[0].file)
+	}
+	const hint = "sources[].paths, a kustomization or a .sourceignore leaves it out, or it holds no manifest; " +
+		"--no-pipeline reads the PATHs alone, with the defaults"
+	return command.Usagef(hint, "%s of %s", who, name)
+}
+
+// narrow leaves only what concerns the paths of the request. Without a pipeline file nothing else was read.
+func (r *Run) narrow() {
+	report := r.Report
+	r.Whole = generator.Output{Units: report.Rendered, Hierarchies: report.Hierarchies}
+	if !r.IsNarrow() || report.Set == nil {
+		return
 	}
 	units := map[string]bool{}
 	for _, h := range report.Hierarchies {
-		if r.concerns(h) {
-			units[h.Name()] = true
-		}
+		units[h.Name()] = r.concerns(h)
+	}
+	for _, u := range report.Rendered { // also those that are passed through
+		units[u.Name] = units[u.Name] || u.Hierarchy == nil && slices.ContainsFunc(u.Inputs, r.Has)
 	}
 	report.Diags = slices.DeleteFunc(slices.Clone(report.Diags), func(d diag.Diagnostic) bool {
 		if d.File != "" && r.labelled(d.Source) != nil {
-			return !r.isBelow(d.Source, d.File)
+			return !r.isBelow(d.Source, d.File) && (d.BuiltBy == "" || !r.isBelow(d.Source, d.BuiltBy))
 		}
 		return len(d.Units) > 0 && !slices.ContainsFunc(d.Units, func(name string) bool { return units[name] })
 	})
@@ -200,47 +242,35 @@ func (r *Run) narrow() error {
 	report.Units = slices.DeleteFunc(slices.Clone(report.Units), func(u gitsync.UnitStatus) bool {
 		return !units[u.Name]
 	})
-	return nil
+	report.Held = slices.DeleteFunc(slices.Clone(report.Held), func(h plan.HeldObject) bool {
+		return h.Reason.File != "" && !r.isBelow(h.Reason.Source, h.Reason.File)
+	})
 }
 
-// checkPaths refuses a path of which the pipeline reads nothing: what is not read must not look as if nothing was wrong
-// with it.
-func (r *Run) checkPaths() error {
-	for _, t := range r.trees {
-		for _, p := range t.places {
-			if p.disk == resolved(r.file) {
-				return command.Usagef("write -f before it, to read what it names", "%s is a pipeline file", p.name)
-			}
-			if !r.readsAny(p) {
-				const hint = "name paths that it reads; --no-pipeline reads the PATHs alone, with the defaults"
-				return command.Usagef(hint, "pipeline %s (%s) reads nothing of %s", r.Pipeline.Metadata.Name, r.file,
-					p.name)
-			}
-		}
-	}
-	return nil
-}
-
-// readsAny reports whether something at a path was read: the pipeline names it, or something in it or around it; or
-// an object or a finding is from there.
+// readsAny reports whether something at a path was read.
 func (r *Run) readsAny(p place) bool {
+	if r.Report.Reads == nil {
+		return true // it was refused before
+	}
+	if p.in == "." && len(r.request.Sources) > 0 {
+		return true // another folder stands in for it
+	}
 	for _, l := range r.locals {
 		if l.tree == nil || !within(l.tree.top, p.disk) && !within(p.disk, l.tree.top) {
 			continue
 		}
 		in, err := filepath.Rel(l.tree.top, p.disk)
-		if err != nil || !filepath.IsLocal(in) {
+		if err != nil || !filepath.IsLocal(in) || in == "." {
 			return true // the whole tree is in it
 		}
 		in = filepath.ToSlash(in)
-		if slices.ContainsFunc(r.Pipeline.Spec.Sources[l.index].Paths, func(read string) bool {
-			return overlap(read, in)
-		}) {
-			return true
+		mounted := path.Join("@"+r.Pipeline.Spec.Sources[l.index].Name, in)
+		for _, other := range r.locals {
+			if other == l && r.Report.Reads(l.index, in) || other != l && r.Report.Reads(other.index, mounted) {
+				return true
+			}
 		}
-		if slices.ContainsFunc(r.Report.Set.All(), func(o *manifest.Object) bool {
-			return pipeline.Within(in, o.File())
-		}) || slices.ContainsFunc(r.Report.Kept, func(f manifest.File) bool {
+		if slices.ContainsFunc(r.Report.Kept, func(f manifest.File) bool {
 			return f.Source == l.label && pipeline.Within(in, f.Path)
 		}) || slices.ContainsFunc(r.Report.Diags, func(d diag.Diagnostic) bool {
 			return d.Source == l.label && pipeline.Within(in, d.File)
@@ -251,8 +281,14 @@ func (r *Run) readsAny(p place) bool {
 	return false
 }
 
-// isNarrow reports whether the paths are less than a whole tree.
-func (r *Run) isNarrow() bool {
+// IsNarrow reports whether only what concerns the paths is shown, because they are less than a whole tree that a
+// pipeline reads.
+func (r *Run) IsNarrow() bool {
+	return r.file != "" && !r.request.Only && !r.request.Whole && r.namesPart()
+}
+
+// namesPart reports whether the paths are less than a whole tree.
+func (r *Run) namesPart() bool {
 	for _, l := range r.locals {
 		if l.tree == nil || slices.ContainsFunc(l.tree.places, func(p place) bool { return p.in == "." }) {
 			return false
@@ -268,13 +304,20 @@ func (r *Run) isBelow(label, file string) bool {
 	})
 }
 
-// concerns reports whether an object of a hierarchy is in a file below the paths.
+// Has reports whether an object of the inputs is in a file below the paths, or was built there.
+func (r *Run) Has(id manifest.ID) bool {
+	o := r.Report.Set.Get(id)
+	return o != nil && r.holds(o)
+}
+
+func (r *Run) holds(o *manifest.Object) bool {
+	return r.isBelow("", o.File()) || r.isBelow("", o.WrittenFile())
+}
+
+// concerns reports whether an object of a hierarchy is below the paths.
 func (r *Run) concerns(h *hierarchy.Hierarchy) bool {
-	if r.isBelow("", h.Agent.File()) {
-		return true
-	}
 	for o := range h.Objects {
-		if r.isBelow("", o.File()) {
+		if r.holds(o) {
 			return true
 		}
 	}

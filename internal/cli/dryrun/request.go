@@ -40,6 +40,9 @@ type Request struct {
 	// Revision is a revision of the repository at hand that is read in place of its files. Empty: the files.
 	// RevisionName is what people know it by. Default: Revision.
 	Revision, RevisionName string
+	// Beside is the revision that this one, or the files, are compared with, and BesideName what people know it by. Its
+	// pipeline file governs if there is no other one.
+	Beside, BesideName string
 	// Offline sends no request to a Git server: other sources and held versions are left out.
 	Offline bool
 	// MayBeEmpty makes it a warning, without a pipeline file, that there is nothing to render.

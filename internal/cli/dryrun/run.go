@@ -6,12 +6,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
@@ -30,11 +32,17 @@ const requestTimeout = time.Minute
 // Run is the pass of one pipeline.
 type Run struct {
 	Pipeline *pipelinefile.Pipeline
-	// Report is what the pass found and would write. Its findings name files as people know them. It is nil for a
-	// pipeline that is suspended.
+	// Report is what the pass found and would write, even if the pipeline is suspended. Its findings name files as
+	// people know them.
 	Report *gitsync.Report
 	// Notes say what the pass left out, for people.
 	Notes []string
+	// LeftOut are the URLs of sources that were not read.
+	LeftOut []string
+	// IsOne means that it was made for the only pipeline of the file, or the one that was asked for.
+	IsOne bool
+	// Whole has the units and hierarchies of the report, with those that the paths of the request leave out.
+	Whole generator.Output
 
 	request *Request
 	file    string      // the pipeline file; empty: there is none
@@ -56,18 +64,45 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 		}
 	}()
 	for _, p := range s.fleet {
-		run := &Run{Pipeline: p, request: &s.Request, trees: s.trees, Notes: slices.Clone(s.notes)}
+		run := &Run{Pipeline: p, request: &s.Request, trees: s.trees, Notes: slices.Clone(s.notes),
+			IsOne: len(s.fleet) == 1}
 		if s.file != "" {
 			run.file = p.File()
 		}
-		if !p.Spec.Suspend {
-			if err := run.pass(ctx, s); err != nil {
-				return nil, nil, err
-			}
+		if err := run.pass(ctx, s); err != nil {
+			return nil, nil, err
 		}
 		runs = append(runs, run)
 	}
+	if runs, err = s.concerned(runs); err != nil {
+		return nil, nil, err
+	}
+	for _, run := range runs {
+		run.finish()
+	}
+	spareSelected(runs)
 	return runs, s.close, nil
+}
+
+// spareSelected drops the warnings that nothing selects an object, if something of another pipeline does.
+func spareSelected(runs []*Run) {
+	if len(runs) < 2 {
+		return
+	}
+	selected := map[manifest.ID]bool{}
+	for _, r := range runs {
+		for _, h := range r.Whole.Hierarchies {
+			for o := range h.Objects {
+				selected[o.ID] = true
+			}
+		}
+	}
+	for _, r := range runs {
+		r.Report.Diags = slices.DeleteFunc(r.Report.Diags, func(d diag.Diagnostic) bool {
+			id := manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
+			return d.Code == diag.Unselected && selected[id]
+		})
+	}
 }
 
 // pass makes the pass of the run.
@@ -76,6 +111,9 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	options.DryRun, options.ReportRendered = true, true
 	options.Offline = r.request.Offline || r.request.Only || r.file == ""
 	options.AllowPrivateCharts = r.file == "" // as helm does
+	if r.Pipeline.Spec.Suspend {
+		r.note("pipeline %s is suspended: sync and serve write nothing of it", r.Pipeline.Metadata.Name)
+	}
 	if r.locals, err = s.locals(ctx, r.Pipeline); err != nil {
 		return err
 	}
@@ -108,16 +146,25 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	}
 	r.Report, err = dry(ctx, r.Pipeline, credentials, options)
 	r.offline = options.Offline
-	if isUnreachable(err) && len(r.locals) == len(r.Pipeline.Spec.Sources) && !options.Offline {
-		r.note("held versions are left out, because the output branch cannot be read: %v%s", err, r.byName())
+	isOnlyBranch := len(r.locals) == len(r.Pipeline.Spec.Sources) && !options.Offline
+	if isOnlyBranch && (isUnreachable(err) || errors.As(err, new(*fs.PathError))) {
+		way := r.byName()
+		if !isUnreachable(err) {
+			way = "; --cache-dir names another folder"
+		}
+		r.note("held versions are left out, because the output branch cannot be read: %v%s", err, way)
 		options.Offline, r.offline = true, true
 		r.Report, err = dry(ctx, r.Pipeline, credentials, options)
 	}
 	if err != nil {
-		return command.RepositoryError(err, cmp.Or(pipeline.Remedy(err), "--offline leaves out other sources and held "+
-			"versions; --source NAME=FOLDER reads a folder in place of a source"))
+		hint := "--offline leaves out other sources and held versions; --source NAME=FOLDER reads a folder in place " +
+			"of a source"
+		if remedy := pipeline.Remedy(err); remedy != "" {
+			hint = remedy + "; " + hint
+		}
+		return command.RepositoryError(err, hint)
 	}
-	return r.finish()
+	return nil
 }
 
 func (r *Run) note(format string, args ...any) {
@@ -156,6 +203,7 @@ func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Cred
 	}
 	for _, url := range left {
 		r.note("the source %s is left out: it is not on this machine", url)
+		r.LeftOut = append(r.LeftOut, url)
 		i := slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool { return src.URL == url })
 		c.Sources = slices.Delete(slices.Clone(c.Sources), i, i+1)
 		if c.Verify != nil {

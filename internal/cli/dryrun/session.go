@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,6 +32,7 @@ type session struct {
 	// memory is standard input, or the files of the request.
 	memory *checkout.Files
 	file   string // the pipeline file that governs; empty: there is none
+	text   []byte // of a file that only one of two compared revisions has
 	fleet  []*pipelinefile.Pipeline
 	notes  []string // about the pipelines, for people
 
@@ -62,7 +65,7 @@ func open(ctx context.Context, request Request) (s *session, err error) {
 	if err = checkSources(request.Sources); err != nil {
 		return s, err
 	}
-	if s.file, err = s.governing(); err != nil {
+	if s.file, err = s.governing(ctx); err != nil {
 		return s, err
 	}
 	if s.file == "" {
@@ -70,12 +73,34 @@ func open(ctx context.Context, request Request) (s *session, err error) {
 		return s, err
 	}
 	if len(s.trees) == 0 {
-		if s.trees, err = s.treeOfFile(); err != nil {
+		if s.trees, err = s.treesOfFile(); err != nil {
 			return s, err
 		}
 	}
-	s.fleet, err = s.fromFile(ctx)
+	if s.fleet, err = s.fromFile(ctx); err == nil {
+		err = s.checkSourceNames()
+	}
 	return s, err
+}
+
+// checkSourceNames refuses a name in place of which a folder is to be read, if no source has it. What a custom resource
+// refers to is only known later.
+func (s *session) checkSourceNames() error {
+	var known []string
+	for _, p := range s.fleet {
+		for _, src := range p.Spec.Sources {
+			known = append(known, cmp.Or(src.Name, src.URL))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Sources)) {
+		if strings.ContainsAny(name, "/:") || slices.Contains(known, name) {
+			continue
+		}
+		slices.Sort(known)
+		hint := cmp.Or(diag.DidYouMean(name, known), "its sources: "+strings.Join(slices.Compact(known), ", "))
+		return command.Usagef(hint, "--source %s: %s has no source of this name", name, s.file)
+	}
+	return nil
 }
 
 func (s *session) close() {
@@ -85,7 +110,7 @@ func (s *session) close() {
 }
 
 // governing returns the pipeline file that governs, or "".
-func (s *session) governing() (string, error) {
+func (s *session) governing(ctx context.Context) (string, error) {
 	switch {
 	case s.File != "":
 		return s.File, nil
@@ -104,30 +129,94 @@ func (s *session) governing() (string, error) {
 		}
 	}
 	file, err := governing(folder)
+	if err == nil && file == "" {
+		file, err = s.committed(ctx, folder)
+	}
 	if below, failed := filepath.Rel(here, file); failed == nil && file != "" {
 		file = below // as people would type it
 	}
 	return file, err
 }
 
-// treeOfFile returns the work tree that the pipeline file is in, or that of the current folder. A file that was found
-// is in a folder that may be a tree, even without a repository.
-func (s *session) treeOfFile() ([]*workTree, error) {
+// committed returns the pipeline file that governs a folder in a revision that is compared, or "". It is for files that
+// a change removes or adds.
+func (s *session) committed(ctx context.Context, folder string) (string, error) {
+	top := checkout.Top(folder)
+	if top == "" {
+		return "", nil
+	}
+	r := checkout.OpenRepository(top)
+	defer r.Close()
+	rd := checkout.Reader(r)
+	defer rd.Close()
+	below, err := filepath.Rel(top, folder)
+	if err != nil {
+		return "", err
+	}
+	for i, revision := range []string{s.Revision, s.Beside} {
+		if revision == "" {
+			continue
+		}
+		id, err := r.Resolve(ctx, revision)
+		if err != nil {
+			continue // it is of a source
+		}
+		commit, err := rd.Commit(id)
+		if err != nil {
+			return "", err
+		}
+		file, text := governingIn(rd.Files(commit.Tree), filepath.ToSlash(below))
+		if text == nil {
+			continue
+		}
+		s.text = text
+		if i > 0 {
+			s.note("%s: no pipeline file, so %s of %s is used", cmp.Or(s.RevisionName, s.Revision, "the files at hand"),
+				file, cmp.Or(s.BesideName, s.Beside))
+		}
+		return filepath.Join(top, filepath.FromSlash(file)), nil
+	}
+	return "", nil
+}
+
+// governingIn returns the pipeline file in a folder or above it, with its text, or nothing.
+func governingIn(files fs.ReadFileFS, folder string) (file string, text []byte) {
+	for {
+		for _, name := range pipelinefile.Names() {
+			file = path.Join(folder, name)
+			if text, err := files.ReadFile(file); err == nil && pipelinefile.IsMeant(text) {
+				return file, text
+			}
+		}
+		if folder == "." {
+			return "", nil
+		}
+		folder = path.Dir(folder)
+	}
+}
+
+// treesOfFile returns the work tree of the current folder, and that of the pipeline file if it is another one. A file
+// that was found is in a folder that may be a tree, even without a repository.
+func (s *session) treesOfFile() ([]*workTree, error) {
 	here, err := workingFolder()
 	if err != nil {
 		return nil, err
 	}
-	top, folder := checkout.Top(here), s.folder()
+	folder := s.folder()
+	tops := []string{checkout.Top(here)}
 	if s.file != Stdin {
-		top = cmp.Or(checkout.Top(folder), top)
+		tops = append(tops, checkout.Top(folder))
 	}
-	switch {
-	case top != "":
-		return []*workTree{{top: top, isRepo: true}}, nil
-	case s.File == "":
-		return []*workTree{{top: folder}}, nil
+	var trees []*workTree
+	for _, top := range slices.Compact(tops) {
+		if top != "" {
+			trees = append(trees, &workTree{top: top, isRepo: true})
+		}
 	}
-	return nil, nil
+	if len(trees) == 0 && s.File == "" {
+		trees = []*workTree{{top: folder}}
+	}
+	return trees, nil
 }
 
 // folder returns the folder of the pipeline file.
@@ -200,6 +289,9 @@ func fileURL(folder string) string {
 
 // read reads the pipelines of the file, or of all files of the folder that stands for it.
 func (s *session) read(ctx context.Context) (fleet []*pipelinefile.Pipeline, err error) {
+	if s.text != nil {
+		return s.parse(s.file, s.text)
+	}
 	names := []string{Stdin}
 	if s.file != Stdin {
 		if names, err = pipelinefile.Files(s.file); err != nil {
@@ -220,12 +312,20 @@ func (s *session) read(ctx context.Context) (fleet []*pipelinefile.Pipeline, err
 			if err != nil {
 				return nil, fmt.Errorf("read the pipeline file: %w", err)
 			}
-			var found diag.List
-			if pipelines, found = pipelinefile.Parse(name, text, s.Set...); found.HasErrors() {
-				return nil, &Misconfigured{Found: found, File: manifest.File{Path: name, Data: text}}
+			if pipelines, err = s.parse(name, text); err != nil {
+				return nil, err
 			}
 		}
 		fleet = append(fleet, pipelines...)
+	}
+	return fleet, nil
+}
+
+// parse reads the pipelines of a text.
+func (s *session) parse(name string, text []byte) ([]*pipelinefile.Pipeline, error) {
+	fleet, found := pipelinefile.Parse(name, text, s.Set...)
+	if found.HasErrors() {
+		return nil, &Misconfigured{Found: found, File: manifest.File{Path: name, Data: text}}
 	}
 	return fleet, nil
 }
@@ -282,7 +382,7 @@ func (s *session) fromFile(ctx context.Context) ([]*pipelinefile.Pipeline, error
 		return []*pipelinefile.Pipeline{p}, nil
 	}
 	fleet, found, err := pipelinefile.Expand(ctx, fleet, pipelinefile.ExpandOptions{CacheDir: s.Options.CacheDir,
-		Getenv: s.Getenv, Folders: s.foldersOf})
+		Getenv: s.Getenv, Folders: s.foldersOf, Suspended: true})
 	switch {
 	case err != nil:
 		return nil, command.RepositoryError(err, pipeline.Remedy(err))
@@ -363,9 +463,4 @@ func (w *workTree) hasAny(paths []string) bool {
 		_, err := os.Stat(filepath.Join(w.top, filepath.FromSlash(in)))
 		return err == nil
 	})
-}
-
-func overlap(a, b string) bool {
-	a, b = filepath.ToSlash(filepath.Clean(a)), filepath.ToSlash(filepath.Clean(b))
-	return pipeline.Within(a, b) || pipeline.Within(b, a)
 }

@@ -125,8 +125,10 @@ func (s *Sides) side(ctx context.Context, name string, remote bool) (Side, error
 		return out, nil
 	case errors.Is(err, checkout.ErrNoRepository):
 		return out, fmt.Errorf("%s is neither a folder nor a revision: this folder is not in a Git repository", name)
+	case errors.Is(err, checkout.ErrUnknownRevision):
+		return out, fmt.Errorf("%s is neither a folder nor a revision of this repository", name)
 	}
-	return out, fmt.Errorf("%s is neither a folder nor a revision of this repository", name)
+	return out, fmt.Errorf("%s is not a folder, and looking for a revision of that name fails: %w", name, err)
 }
 
 // mayBeRevision reports whether a name may be that of a revision.

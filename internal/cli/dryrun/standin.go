@@ -3,6 +3,7 @@ package dryrun
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -25,11 +26,12 @@ func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*
 		l.index, l.label = i, fmt.Sprintf("checkout:%d", i)
 		out = append(out, &l)
 	}
+	isKnown := slices.ContainsFunc(s.trees, func(t *workTree) bool { return len(t.standsFor(spec)) > 0 })
 	for i, t := range s.trees {
 		sources := []int{i} // of a pipeline that was made for them
 		if s.file != "" {
 			sources = t.standsFor(spec)
-			if len(sources) == 0 && len(spec.Sources) == 1 {
+			if !isKnown && len(spec.Sources) == 1 {
 				if only := s.onlySource(t, spec.Sources[0]); only != nil {
 					t, sources = only, []int{0}
 				} else if s.Only {
@@ -38,6 +40,9 @@ func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*
 			}
 		}
 		for _, n := range sources {
+			if slices.ContainsFunc(out, func(l *local) bool { return l.index == n }) {
+				continue // another checkout of the same repository is nearer
+			}
 			l, err := s.open(ctx, t)
 			if err != nil {
 				return nil, err
@@ -56,7 +61,7 @@ func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*
 		add(i, local{objects: s.memory, commit: s.memory.ID(), memory: s.memory})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Sources)) {
-		if err := s.replace(spec, name, add, &out); err != nil {
+		if err := s.replace(ctx, spec, name, add, &out); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +82,8 @@ func (s *session) adapt(src *pipeline.Source, t *workTree) {
 }
 
 // replace makes a folder stand in for a source, by its name or URL, or for what a custom resource names.
-func (s *session) replace(spec *pipeline.Spec, name string, add func(int, local), out *[]*local) error {
+func (s *session) replace(ctx context.Context, spec *pipeline.Spec, name string, add func(int, local),
+	out *[]*local) error {
 	at, err := realPath(s.Sources[name])
 	if err != nil {
 		return err
@@ -95,7 +101,7 @@ func (s *session) replace(spec *pipeline.Spec, name string, add func(int, local)
 		maps.Copy(refs, spec.SourceRefs)
 		spec.SourceRefs = refs
 	}
-	l, err := s.openFolder(t)
+	l, err := s.openFolder(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -118,7 +124,7 @@ func (s *session) open(ctx context.Context, t *workTree) (local, error) {
 
 func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
 	if s.Revision == "" {
-		return s.openFolder(t)
+		return s.openFolder(ctx, t)
 	}
 	top := checkout.Top(t.top)
 	if top == "" {
@@ -131,6 +137,9 @@ func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
 	if !plumbing.IsHash(s.Revision) {
 		var err error
 		if commit, err = r.Resolve(ctx, s.Revision); err != nil {
+			if !errors.Is(err, checkout.ErrUnknownRevision) {
+				return local{}, err
+			}
 			return local{}, command.Usagef("name a revision as git knows it",
 				"%s is not a revision of the repository %s", s.Revision, top)
 		}
@@ -152,12 +161,36 @@ func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
 	return l, nil
 }
 
-func (s *session) openFolder(t *workTree) (local, error) {
-	f, err := checkout.OpenFolder(t.top, checkout.FolderOptions{Named: t.named(), Skip: s.Skip,
-		Exact: s.file != "" && !s.Offline})
+// openFolder opens the files of a work tree as they are. Those of the last commit are that commit: what its message
+// allows counts.
+func (s *session) openFolder(ctx context.Context, t *workTree) (local, error) {
+	isExact := s.file != "" && !s.Offline
+	f, err := checkout.OpenFolder(t.top, checkout.FolderOptions{Named: t.named(), Skip: s.Skip, Exact: isExact})
 	if err != nil {
 		return local{}, err
 	}
 	s.ends = append(s.ends, f.Close)
-	return local{commit: f.ID(), objects: f, tree: t, folder: f}, nil
+	if isExact && t.isRepo {
+		if err := standForHead(ctx, f, t.top); err != nil {
+			s.note("the last commit is not read: %v", err)
+		}
+	}
+	return local{commit: f.ID(), isDraft: f.IsDraft(), objects: f, tree: t, folder: f}, nil
+}
+
+// standForHead makes a folder be the last commit of its repository, if there is one with the same files.
+func standForHead(ctx context.Context, f *checkout.Folder, top string) error {
+	r := checkout.OpenRepository(top)
+	defer r.Close()
+	id, err := r.Resolve(ctx, "HEAD")
+	if err != nil {
+		return nil //nolint:nilerr // there is none yet
+	}
+	rd := checkout.Reader(r)
+	defer rd.Close()
+	head, err := rd.Commit(id)
+	if err != nil {
+		return err
+	}
+	return f.StandFor(head, rd)
 }

@@ -50,8 +50,9 @@ func Command(env command.Env, isAttended bool, release scaffold.Release) command
 		Description: `FOLDER, or this folder, is in the Git repository of the inputs. It gets a pipeline file, a
 GrafanaAgent that works, the namespaces that the cluster has to have, a CI job, and the manifests by
 which Flux or Argo CD applies the result. What is next is printed. For each other cluster, run it
-again with another FOLDER: the job that is there runs that pipeline as well. The output branch is
-environments/ and the NAME of the pipeline.
+again with another FOLDER: the job that is there runs that pipeline as well, and the first cluster's
+runtime and remote write are the defaults. The output branch is environments/ and the NAME of the
+pipeline; a NAME or FOLDER that gets in the way of another pipeline is refused.
 
 After flux bootstrap the manifests are written where Flux finds them. A FOLDER that Flux or Argo CD
 applies is refused, because the cluster has no CRDs for what is in it.
@@ -71,7 +72,7 @@ nothing is written. To a CI job that it did not write it adds nothing: what to a
 			&cli.StringFlag{Name: "remote-write-secret",
 				Usage: "`NAME` of the Secret with username and password (default: no login)"},
 			&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAlloy),
-				Usage: "`PROGRAM` that pods run: alloy, or the older agent"},
+				Usage: "`PROGRAM` of the pods: alloy, or agent, which ends soon"},
 			&cli.StringFlag{Name: "ci",
 				Usage: "`SYSTEM` to write a job for: github, gitlab or none (default: the URL's)"},
 			&cli.BoolFlag{Name: "flux",
@@ -106,7 +107,11 @@ func (i initializer) run(flags *cli.Context, folder string) error {
 	if flags.Bool("argocd-plugin") {
 		return i.argocdPlugin(at)
 	}
-	options, applies, err := i.options(flags, at)
+	there, err := findOthers(at.top)
+	if err != nil {
+		return err
+	}
+	options, applies, err := i.options(flags, at, there)
 	if err != nil {
 		return err
 	}
@@ -115,10 +120,14 @@ func (i initializer) run(flags *cli.Context, folder string) error {
 		return err
 	}
 	// Parse reports a wrong branch or URL.
-	if _, found := pipelinefile.Parse(options.Pipeline(), files[0].Data); found.HasErrors() {
+	mine, found := pipelinefile.Parse(options.Pipeline(), files[0].Data)
+	if found.HasErrors() {
 		return command.Usagef(found[0].Hint, "%s", found[0].Problem())
 	}
 	if err := checkUnapplied(options, files, applies); err != nil {
+		return err
+	}
+	if err := there.except(options.Pipeline()).check(options, mine[0]); err != nil {
 		return err
 	}
 	w, err := write(at.top, options, files)
@@ -133,7 +142,8 @@ func (i initializer) run(flags *cli.Context, folder string) error {
 }
 
 // options returns the user's choices, from flags and answers, and the folders of the repository that are applied.
-func (i initializer) options(flags *cli.Context, at place) (o scaffold.Options, applies []applied.Folder, err error) {
+func (i initializer) options(flags *cli.Context, at place, there others) (o scaffold.Options,
+	applies []applied.Folder, err error) {
 	q := questions{flags: flags, out: i.Stderr}
 	if i.isAttended && !flags.Bool("yes") {
 		q.in = bufio.NewReader(io.LimitReader(i.Stdin, maxAnswersBytes))
@@ -153,13 +163,14 @@ func (i initializer) options(flags *cli.Context, at place) (o scaffold.Options, 
 	bootstraps := slices.DeleteFunc(slices.Clone(applies), func(f applied.Folder) bool { return !f.IsBootstrap })
 	o.Name = q.ask("name", "Name of the pipeline", nameFor(at.folder, bootstraps), checkName)
 	o.Namespace = q.ask("namespace", "Namespace of the agents", flags.String("namespace"), checkName)
-	o.RemoteWrite = q.ask("remote-write", "URL that samples are sent to", "", checkRemoteWrite)
-	o.Login = q.ask("remote-write-secret", "Secret in the cluster with username and password for it (- for none)", "-",
-		checkSecret)
+	before := there.answers()
+	o.RemoteWrite = q.ask("remote-write", "URL that samples are sent to", before.remoteWrite, checkRemoteWrite)
+	o.Login = q.ask("remote-write-secret", "Secret in the cluster with username and password for it (- for none)",
+		cmp.Or(before.login, "-"), checkSecret)
 	o.Login = strings.TrimPrefix(o.Login, "-")
-	o.Runtime = q.choose("runtime", "What the pods run: alloy or agent", flags.String("runtime"),
-		string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy))
-	o.Job = scaffold.Job(q.choose("ci", "CI job: github, gitlab or none", string(jobFor(o.URL)),
+	o.Runtime = q.choose("runtime", "What the pods run: alloy or agent",
+		cmp.Or(before.runtime, flags.String("runtime")), string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy))
+	o.Job = scaffold.Job(q.choose("ci", "CI job: github, gitlab or none", string(there.job(o.URL)),
 		string(scaffold.GitHub), string(scaffold.GitLab), string(scaffold.NoJob)))
 	o.Deployer = q.deployer(applies)
 	if o.Deployer == scaffold.Flux {

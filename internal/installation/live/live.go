@@ -6,6 +6,7 @@ package live
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -164,7 +164,7 @@ func Read(ctx context.Context, config *rest.Config, o Options) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		versions, err := apiVersions(config)
+		versions, err := apiVersions(ctx, config)
 		return Result{in, nil, versions}, err
 	case slices.Contains(r.absent, "grafanaagents."+grafana):
 		return Result{}, errors.New(
@@ -175,27 +175,71 @@ func Read(ctx context.Context, config *rest.Config, o Options) (Result, error) {
 	return Result{in, r.absent, nil}, err
 }
 
-// apiVersions asks the API server what it serves. An aggregated API whose server does not answer is left out.
-func apiVersions(config *rest.Config) ([]string, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(config)
+// apiVersions asks the API server what it serves: the versions, and the kinds of each. An aggregated API whose server
+// does not answer is left out. client-go's discovery would link the types of all APIs.
+// https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
+func apiVersions(ctx context.Context, config *rest.Config) ([]string, error) {
+	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
 	}
-	_, lists, err := client.ServerGroupsAndResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, err
+	}
+	get := func(path string, into any) error {
+		return getJSON(ctx, client, server.JoinPath(path).String(), into)
+	}
+	var core metav1.APIVersions
+	var groups metav1.APIGroupList
+	if err := errors.Join(get("api", &core), get("apis", &groups)); err != nil {
 		return nil, fmt.Errorf("list API versions: %w", err)
 	}
+	paths := map[string]string{}
+	for _, version := range core.Versions {
+		paths[version] = "api/" + version
+	}
+	for _, group := range groups.Groups {
+		for _, version := range group.Versions {
+			paths[version.GroupVersion] = "apis/" + version.GroupVersion
+		}
+	}
 	var out []string
-	for _, list := range lists {
-		out = append(out, list.GroupVersion)
+	for version, path := range paths {
+		var list metav1.APIResourceList
+		if get(path, &list) != nil {
+			continue
+		}
+		out = append(out, version)
 		for _, r := range list.APIResources {
 			if !strings.Contains(r.Name, "/") { // no part of another resource
-				out = append(out, list.GroupVersion+"/"+r.Kind)
+				out = append(out, version+"/"+r.Kind)
 			}
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
+}
+
+// getJSON decodes what a server answers.
+func getJSON(ctx context.Context, client *http.Client, url string, into any) error {
+	const maxBytes = 16 << 20
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, response.Status)
+	}
+	return json.NewDecoder(io.LimitReader(response.Body, maxBytes)).Decode(into)
 }
 
 // reader collects the objects.

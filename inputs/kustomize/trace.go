@@ -27,7 +27,7 @@ type trace struct {
 
 	mu     sync.Mutex        // guards what follows, and the origins
 	fileOf map[string]string // files of objects, by kind and name; built for the first untraced object
-	traced []manifest.Built  // the objects of another build, which kustomize traced
+	traced []*origin         // of another build, which kustomize traced
 	isOnce bool              // it was tried
 }
 
@@ -97,15 +97,14 @@ func (o *origin) follow() {
 		o.isOnce = true
 		o.traced = o.buildAgain()
 	}
-	if o.number < len(o.traced) {
-		if again, ok := o.traced[o.number].Origin.(*origin); ok && again.isTraced {
-			o.file, o.template, o.changes = again.file, again.template, again.changes
-		}
+	if o.number < len(o.traced) && o.traced[o.number].isTraced {
+		again := o.traced[o.number]
+		o.file, o.template, o.changes = again.file, again.template, again.changes
 	}
 }
 
-// buildAgain builds the kustomization once more, with a trace. It returns nil if that fails.
-func (t *trace) buildAgain() []manifest.Built {
+// buildAgain builds the kustomization once more, with a trace, and returns the origins. It returns nil if that fails.
+func (t *trace) buildAgain() (out []*origin) {
 	files, done, err := t.open()
 	if err != nil {
 		return nil
@@ -117,7 +116,11 @@ func (t *trace) buildAgain() []manifest.Built {
 	if err != nil {
 		return nil // the files and changes of the whole kustomization remain
 	}
-	return docs
+	for _, d := range docs {
+		of, _ := d.Origin.(*origin)
+		out = append(out, of)
+	}
+	return out
 }
 
 // renamedRefs maps the names that were written into the references of an object to those that its author wrote.

@@ -83,14 +83,16 @@ func (o others) expanded(folder string) (out []*pipelinefile.Pipeline) {
 func (o others) check(options scaffold.Options, mine *pipelinefile.Pipeline) error {
 	fleet := o.expanded(options.Folder)
 	for _, p := range fleet {
-		for _, overlap := range pipeline.Overlaps([]*pipeline.Pipeline{&p.Pipeline, &mine.Pipeline}) {
-			what := "is called " + options.Name + " as well"
-			if !overlap.SameName {
-				what = "writes to " + p.Spec.Output.Branch + ", in the way of " + options.Output()
-			}
-			return command.Usagef(rename(options, fleet), "nothing is written, because pipeline %s (%s) %s: one would "+
-				"delete what the other renders", p.Metadata.Name, p.Origin(), what)
+		overlaps := pipeline.Overlaps([]*pipeline.Pipeline{&p.Pipeline, &mine.Pipeline})
+		if len(overlaps) == 0 {
+			continue
 		}
+		what := "is called " + options.Name + " as well"
+		if !overlaps[0].SameName {
+			what = "writes to " + p.Spec.Output.Branch + ", in the way of " + options.Output()
+		}
+		return command.Usagef(rename(options, fleet), "nothing is written, because pipeline %s (%s) %s: one would "+
+			"delete what the other renders", p.Metadata.Name, p.Origin(), what)
 	}
 	for _, p := range fleet {
 		for i, src := range p.Spec.Sources {

@@ -96,6 +96,13 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 	}
 	out.Result = manifest.ParseBuilt(manifest.File{Source: opts.Source, Path: show(r.Name)}, docs, opts.Manifest)
 	out.warn(opts.Source, show)
+	for _, d := range b.warnings {
+		if d.Source = opts.Source; d.File != r.Name && d.File != r.Folder {
+			d.BuiltBy = show(r.Name)
+		}
+		d.File = show(d.File)
+		out.Result.Diags = append(out.Result.Diags, d)
+	}
 	return out, nil
 }
 

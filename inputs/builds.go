@@ -31,6 +31,8 @@ type build struct {
 	reads  tree.Reads
 	charts chart.Uses
 	open   *reopener
+	// warnings are about what was left out.
+	warnings diag.List
 }
 
 // bytes returns the total size of the documents.
@@ -55,8 +57,10 @@ func buildRoot(ctx context.Context, files tree.Files, r Root, opts roots.Options
 	opts.Open = open.open
 	var uses chart.Uses
 	opts.Charts, uses = opts.Charts.Recording()
+	var warnings diag.List
+	opts.Warn = func(more diag.List) { warnings = append(warnings, more...) }
 	docs, err := r.Build(ctx, t, opts)
-	out := &build{docs: docs, reads: t.Reads(), charts: uses, open: open}
+	out := &build{docs: docs, reads: t.Reads(), charts: uses, open: open, warnings: warnings}
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		out.failed, err = failed, nil
 	}

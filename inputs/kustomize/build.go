@@ -36,6 +36,8 @@ type Options struct {
 	Open Open
 	// Charts renders charts. If nil, charts are refused.
 	Charts *chart.Renderer
+	// Warn takes the warnings about what is left out. Nil: nobody reads them.
+	Warn func(diag.List)
 
 	// trace makes kustomize record which patch changed which object, for positions only.
 	trace bool
@@ -46,6 +48,9 @@ func Build(ctx context.Context, t *tree.Tree, r Request, opts Options) ([]manife
 	c := newChecker(t)
 	c.request = r
 	docs, err := c.buildRequest(ctx, opts)
+	if opts.Warn != nil && err == nil {
+		opts.Warn(c.warnings)
+	}
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && failed.File == c.generated && c.generated != "" {
 		failed.File = r.Folder
 		if r.Find != nil {

@@ -4,11 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 // TestNothingIsFetched: whatever kustomize would take for another machine is refused at its place, before it can.
@@ -28,9 +32,6 @@ func TestNothingIsFetched(t *testing.T) {
 		"a JSON patch": "patchesJson6902: [{path: " + url +
 			", target: {version: v1, kind: Secret, name: x}}]",
 		"a replacement":                 "replacements: [{path: " + url + "}]",
-		"a file of a Secret":            "secretGenerator: [{name: x, files: ['key=" + url + "']}]",
-		"an env file":                   "configMapGenerator: [{name: x, env: '" + url + "'}]",
-		"env files":                     "configMapGenerator: [{name: x, envs: ['" + url + "']}]",
 		"a CRD":                         "crds: [" + url + "]",
 		"a configuration":               "configurations: [" + url + "]",
 		"a schema":                      "openapi: {path: " + url + "}",
@@ -53,6 +54,34 @@ func TestNothingIsFetched(t *testing.T) {
 				t.Errorf("it is not refused: %v", err)
 			}
 		})
+	}
+}
+
+// TestRemoteFilesOfGeneratorsAreLeftOut: they can make no monitor, so none is lost with them.
+func TestRemoteFilesOfGeneratorsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	repository := files(map[string]string{"top/a.txt": "x", "top/m.yaml": monitor, "top/kustomization.yaml": `resources: [m.yaml]
+configMapGenerator:
+- name: dashboards
+  files: [a.txt, b.json=https://example.com/b.json]
+  envs: [https://example.com/env]
+secretGenerator:
+- {name: keys, env: "git::https://example.com/keys"}
+`})
+	var got []string
+	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), repository), kustomize.Request{Folder: "top"},
+		kustomize.Options{Kustomize: testworker.Kustomize(), Warn: func(found diag.List) {
+			for _, d := range found {
+				got = append(got, fmt.Sprint(d.File, ":", d.Line, " ", d.Severity, " ", d.Message))
+			}
+		}})
+	want := []string{
+		"top/kustomization.yaml:4 warning configMapGenerator[0].files[1]: is remote, so the object is built without it",
+		"top/kustomization.yaml:5 warning configMapGenerator[0].envs[0]: is remote, so the object is built without it",
+		"top/kustomization.yaml:7 warning secretGenerator[0].env: is remote, so the object is built without it",
+	}
+	if err != nil || len(docs) != 3 || !slices.Equal(got, want) {
+		t.Errorf("%d objects, %v:\n%s", len(docs), err, strings.Join(got, "\n"))
 	}
 }
 

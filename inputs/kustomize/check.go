@@ -64,6 +64,7 @@ type checker struct {
 	installed map[string]string // namespaces of charts, by the rendered file in changed
 	lookups   map[string]string // templates that used lookup, by the rendered file in changed
 	secrets   secretTexts       // decrypted values
+	warnings  diag.List         // about what is left out
 	replaces  bool              // a transformer has replacements
 }
 
@@ -138,6 +139,7 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 	if err := c.encrypted(f, dir); err != nil {
 		return err
 	}
+	c.leaveOutRemote(f)
 	for _, e := range f.entries() {
 		if isPlugin {
 			e.use = plugin

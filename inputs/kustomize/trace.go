@@ -111,7 +111,7 @@ func (t *trace) buildAgain() (out []*origin) {
 	}
 	defer done()
 	opts, ctx := t.opts, context.Background() // positions are asked for after the pass, too
-	opts.trace = true
+	opts.trace, opts.Warn = true, nil
 	docs, err := Build(ctx, tree.New(ctx, files), t.request, opts)
 	if err != nil {
 		return nil // the files and changes of the whole kustomization remain

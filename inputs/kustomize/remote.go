@@ -12,25 +12,24 @@ import (
 // leaveOutRemote leaves out the remote files of generators: they can only become values of ConfigMaps and Secrets, and
 // no monitor is lost without them.
 func (c *checker) leaveOutRemote(f *file) {
-	isLeftOut := false
+	before := len(c.warnings)
 	for i := range f.ConfigMapGenerator {
-		isLeftOut = c.leaveOutSources(f, "configMapGenerator"+index(i), &f.ConfigMapGenerator[i].KvPairSources) || isLeftOut
+		c.leaveOutSources(f, "configMapGenerator"+index(i), &f.ConfigMapGenerator[i].KvPairSources)
 	}
 	for i := range f.SecretGenerator {
-		isLeftOut = c.leaveOutSources(f, "secretGenerator"+index(i), &f.SecretGenerator[i].KvPairSources) || isLeftOut
+		c.leaveOutSources(f, "secretGenerator"+index(i), &f.SecretGenerator[i].KvPairSources)
 	}
-	if isLeftOut {
+	if len(c.warnings) > before {
 		c.changed[f.name] = []byte(marshal(f.Kustomization))
 	}
 }
 
-// leaveOutSources leaves out the remote files of one generator, and reports whether there are any.
-func (c *checker) leaveOutSources(f *file, field string, s *types.KvPairSources) (isLeftOut bool) {
+// leaveOutSources leaves out the remote files of one generator.
+func (c *checker) leaveOutSources(f *file, field string, s *types.KvPairSources) {
 	for _, e := range sources(field, *s) {
 		if !isRemote(e.path) {
 			continue
 		}
-		isLeftOut = true
 		d := diag.BuildRefused.At("", "%s: is remote, so the object is built without it", e.field).As(diag.Warning).
 			WithHint("copy it into the repository if an agent needs it")
 		d.File, d.Line, d.Column = f.find(e.field)
@@ -45,5 +44,4 @@ func (c *checker) leaveOutSources(f *file, field string, s *types.KvPairSources)
 	if isRemote(s.EnvSource) {
 		s.EnvSource = ""
 	}
-	return isLeftOut
 }

@@ -69,7 +69,7 @@ func TestKustomizationsBuildFromAnotherSource(t *testing.T) {
 		step{edit: map[string]string{"in/b.yaml": strings.Replace(b, "./deep", "./none", 1)}, like: like,
 			wrong: "build-failed", held: held(6)},
 		step{edit: map[string]string{"in/b.yaml": b}, do: edit(map[string]string{"deep/vars.yaml": ""}), like: like,
-			wrong: "build-refused", held: held(7)},
+			wrong: "flux-variable", held: []string{"ServiceMonitor/b/web in b/agent: version 4 since 7"}},
 		step{do: edit(map[string]string{"deep/vars.yaml": strings.Replace(vars, "http", "late", 1)}),
 			like: with("late")},
 	)

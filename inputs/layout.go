@@ -69,9 +69,6 @@ func (l *Layout) All() []Root {
 	return l.Roots
 }
 
-// Files returns the files of a root that kustomizations name.
-func (l *Layout) Files(r Root) []string { return slices.Sorted(maps.Keys(l.refs[r.Folder].Files)) }
-
 // Root is a folder or chart that is built as a whole.
 type Root = roots.Root
 

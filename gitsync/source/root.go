@@ -21,16 +21,11 @@ type root struct {
 	inputs.Root
 	reads  tree.Reads
 	charts chart.Uses
-	at     trees    // the last trees from which the same was read
-	files  []string // the files that it is made of, as far as known before the build
+	at     trees // the last trees from which the same was read
 }
 
-// Measured estimates of the memory for each build, for each byte read, and for each read.
-const (
-	bytesPerBuild = 4 << 20
-	buildFactor   = 60
-	bytesPerRead  = 150
-)
+// bytesPerRead is the measured memory of each read of a build.
+const bytesPerRead = 150
 
 // maxRounds limits how often a build is repeated after fetching a chart that it needs.
 const maxRounds = 50
@@ -118,7 +113,7 @@ func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string,
 			f.root.at = d.to
 			continue
 		}
-		fresh = append(fresh, newRoot(r, d.to, d.newLayout))
+		fresh = append(fresh, newRoot(r, d.to))
 	}
 	for name, f := range d.Input.Files {
 		if f.root != nil && !wanted[name] {
@@ -130,8 +125,8 @@ func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string,
 }
 
 // newRoot returns an unbuilt root.
-func newRoot(r inputs.Root, at trees, l *inputs.Layout) *File {
-	return &File{Path: r.Name, root: &root{Root: r, at: at, files: l.Files(r)}}
+func newRoot(r inputs.Root, at trees) *File {
+	return &File{Path: r.Name, root: &root{Root: r, at: at}}
 }
 
 // rebuild builds the roots that differ at the base.
@@ -151,7 +146,7 @@ func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 			same[r.Name] = f
 			continue
 		}
-		f := newRoot(r, b.at, d.oldLayout)
+		f := newRoot(r, b.at)
 		if old != nil && old.at.same(b.at) && isCurrent(old.Files[r.Name]) && old.Files[r.Name].root.Same(r) {
 			f = old.Files[r.Name]
 		} else {
@@ -190,7 +185,7 @@ func rootAt(s *Source, pass *budget.Pass, at trees, name string, opts manifest.O
 	}
 	for _, r := range found.All() {
 		if r.Name == name {
-			f := newRoot(r, at, found)
+			f := newRoot(r, at)
 			return f, d.build([]*File{f}, d.before, d.oldBuilds, opts)
 		}
 	}

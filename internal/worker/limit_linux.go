@@ -14,7 +14,7 @@ func limitMemory(bytes int64) {
 	const first = "1000"
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(first), 0) // without the file any process can be killed
 	const reserve = 64 << 20
-	limit := uint64(bytes + reserve)
+	limit := uint64(bytes + reserve + raceReserve)
 	// if this fails, the periodic check and the time limit remain
 	_ = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: limit, Max: limit})
 }

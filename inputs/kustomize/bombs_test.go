@@ -127,8 +127,8 @@ func TestBombsAreRefused(t *testing.T) {
 			"top/kustomization.yaml": "resources: [x.yaml, y.yaml]\n" +
 				"replacements: [{source: {kind: ConfigMap, name: z, fieldPath: data.a}, targets: [{select: " +
 				"{name: x}, fieldPaths: [data.list.*]}]}]",
-			"top/x.yaml": strings.Replace(configMap, "a: b", "list: ["+strings.Repeat("a, ", 2000)+"a]", 1),
-			"top/y.yaml": strings.Replace(strings.Replace(configMap, "name: x", "name: z", 1), "a: b",
+			"top/x.yaml": strings.Replace(configMap, "a: bbbbbbbb", "list: ["+strings.Repeat("a, ", 2000)+"a]", 1),
+			"top/y.yaml": strings.Replace(strings.Replace(configMap, "name: x", "name: z", 1), "a: bbbbbbbb",
 				"a: "+strings.Repeat("b", 1<<20), 1)}, limit},
 		"a file that is loaded often": {map[string]string{
 			"top/kustomization.yaml": "configMapGenerator: [{name: x, files: [a=x.txt" +

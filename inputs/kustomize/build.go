@@ -237,9 +237,6 @@ func (b *builder) filled(job kustomizer.Job, view *files) kustomizer.Job {
 	for name, text := range b.changed {
 		job.Files[name] = text
 	}
-	for dir := range b.files {
-		job.Folders = append(job.Folders, dir)
-	}
 	return job
 }
 

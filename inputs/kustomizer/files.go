@@ -26,9 +26,7 @@ func newFiles(job Job, from worker.Caller) *files {
 	f := &files{from: from, known: map[string]Entry{".": {Name: ".", IsDir: true}}}
 	for name, text := range job.Files {
 		f.known[name] = Entry{Name: name, Text: text}
-	}
-	for _, name := range job.Folders {
-		f.known[name] = Entry{Name: name, IsDir: true}
+		f.known[path.Dir(name)] = Entry{Name: path.Dir(name), IsDir: true}
 	}
 	return f
 }

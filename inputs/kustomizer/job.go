@@ -25,8 +25,6 @@ type Job struct {
 	Folder string
 	// Files are files that kustomize may read, by their names without symbolic links. It asks for others.
 	Files map[string][]byte
-	// Folders are the folders with these files that are known to be folders.
-	Folders []string
 	// Renames says that names change, and that references to them in custom resources follow. The kustomization has
 	// the transformer [KeepNames] then.
 	Renames bool

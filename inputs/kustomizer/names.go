@@ -100,7 +100,7 @@ var references = sync.OnceValues(func() (*referrers, error) {
 			at.named = named.Kind
 		}
 	}
-	out.referred = regexp.MustCompile(`kind["']?\s*:[^\n]*\b(` + strings.Join(referred, "|") + `)\b`)
+	out.referred = regexp.MustCompile(`kind["']?\s*:\s*[^\n]*\b(` + strings.Join(referred, "|") + `)\b`)
 	return out, nil
 })
 

@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,5 +53,18 @@ func TestAQuestionWaitsForMemory(t *testing.T) {
 	p := NewPool(Options{Command: []string{"/nonexistent"}, Memory: m})
 	if _, err := p.Ask(ctx, Question{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestWhatIsKilledIsTriedOnceMore: the kernel kills a worker if the container has no memory left for it.
+func TestWhatIsKilledIsTriedOnceMore(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	p := NewPool(Options{Command: []string{"/bin/sh", "-c", `echo >> "$0"; kill -9 $$`, log}})
+	defer p.Close()
+	_, err := p.Ask(t.Context(), Question{})
+	broken, ok := errors.AsType[*Broken](err)
+	starts, readErr := os.ReadFile(log)
+	if !ok || broken.Reason != Killed || readErr != nil || len(starts) != 2 {
+		t.Errorf("got %v after %d starts", err, len(starts))
 	}
 }

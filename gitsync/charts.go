@@ -14,13 +14,16 @@ import (
 )
 
 // newVersions returns the versions of a pipeline's charts.
-func newVersions(opts Options, update pipeline.ChartUpdate) (*chart.Versions, error) {
+func newVersions(opts Options, update pipeline.ChartUpdate, bases *bases) (*chart.Versions, error) {
 	every, err := update.Every()
 	if opts.KeepCharts {
 		every = 0
 	}
-	return chart.NewVersions(opts.ChartStore, chart.VersionsOptions{Update: every,
-		AllowPrivateAddresses: opts.AllowPrivateCharts}), err
+	versions := chart.VersionsOptions{Update: every, AllowPrivateAddresses: opts.AllowPrivateCharts}
+	if bases != nil {
+		versions.Remotes = bases
+	}
+	return chart.NewVersions(opts.ChartStore, versions), err
 }
 
 // chartRepositories are those that the pipeline names, with their credentials.

@@ -31,7 +31,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first &&
 		reflect.DeepEqual(creds.Verify, s.creds.Verify)
 	sameCharts := !first && reflect.DeepEqual(creds.Charts, s.creds.Charts) &&
-		reflect.DeepEqual(creds.Signers, s.creds.Signers)
+		reflect.DeepEqual(creds.Signers, s.creds.Signers) && slices.EqualFunc(creds.Bases, s.creds.Bases, Base.equal)
 	if sameDecryption := !first && reflect.DeepEqual(creds.Decryption, s.creds.Decryption); !sameDecryption {
 		s.decrypter.Keys, s.creds.Decryption = creds.Decryption, creds.Decryption
 		s.fileDecrypter.Use(creds.Decryption)
@@ -59,6 +59,9 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	var trusts []chart.Trust
 	if err == nil {
 		trusts, err = chartTrusts(s.pipeline.Spec.Charts.Verify, creds.Signers)
+	}
+	if err == nil && !sameCharts {
+		err = s.bases.use(s.pipeline.Spec.Build.Remotes, creds.Bases)
 	}
 	if err == nil && !s.options.Offline {
 		err = s.check(creds) // before a shared repository gets any of them

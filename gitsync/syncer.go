@@ -36,6 +36,7 @@ type Credentials struct {
 	Verify  []signature.Keyring // the keys of each source; an empty keyring accepts any commit
 	Charts  []chart.Access      // of the repositories of charts, in the pipeline's order
 	Signers []signed.Keyring    // of charts.verify, in the pipeline's order
+	Bases   []Base              // of build.remotes, in the pipeline's order
 
 	Decryption []sops.Key // for what SOPS encrypted
 	Sealing    Sealing    // for the secrets policy sops
@@ -64,6 +65,9 @@ type Options struct {
 	OnlyCachedCharts bool
 	// AllowPrivateCharts allows repositories of charts that the pipeline does not name to have private addresses.
 	AllowPrivateCharts bool
+	// AnyRemote fetches whatever kustomizations name as resources and bases from public addresses, although no entry of
+	// build.remotes allows it.
+	AnyRemote bool
 	// KeepCharts looks up only charts that are new, and uses the versions that are pinned of others.
 	KeepCharts bool
 	// Version of agentry, for the trailers of commits.
@@ -134,7 +138,8 @@ type Syncer struct {
 	own           *repo.Pool          // nil if Options has one
 	charts        *helm.Workers       // nil if Options has them
 	kustomize     *kustomizer.Workers // nil if Options has them
-	chartVersions *chart.Versions     // of the charts that are fetched
+	chartVersions *chart.Versions     // of the charts and bases that are fetched
+	bases         *bases              // of kustomizations; nil if none is fetched
 	sops          *sops.Workers       // nil if Options has them
 	decrypter     sops.Decrypter      // of what SOPS encrypted
 	fileDecrypter *sops.FileDecrypter // of what decides what is built
@@ -194,7 +199,8 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 	if opts.OnlyAgent {
 		s.render.Runtimes = generator.OnlyAgent()
 	}
-	if s.chartVersions, err = newVersions(s.options, spec.Charts.Update); err != nil {
+	s.bases = newBases(spec.Build, &s.options)
+	if s.chartVersions, err = newVersions(s.options, spec.Charts.Update, s.bases); err != nil {
 		return nil, fmt.Errorf("pipeline %s: charts.update %w", p.Metadata.Name, err)
 	}
 	charts := &chart.Renderer{Workers: s.options.Charts, Cluster: spec.Cluster, Charts: s.chartVersions.Now()}
@@ -218,6 +224,7 @@ func (s *Syncer) Close() {
 		s.batches.Remove(s.pipeline.Metadata.Name, s.output)
 	}
 	s.remotes.close()
+	s.bases.close()
 	if s.charts != nil {
 		s.charts.Close()
 	}

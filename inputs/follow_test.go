@@ -38,8 +38,8 @@ func archive(text string) fstest.MapFS {
 func fluxSearch(files fstest.MapFS, paths ...string) inputs.Search {
 	open := func() (tree.Files, func(), error) { return files, func() {}, nil }
 	return inputs.Search{Files: files, Paths: paths, Mode: inputs.Flux,
-		Options:      roots.Options{Open: open, Kustomize: testworker.Kustomize()},
-		Repositories: roots.Repositories{URL: "https://git.example.com/org/fleet.git"}}
+		Options: roots.Options{Open: open, Kustomize: testworker.Kustomize(),
+			Repositories: roots.Repositories{URL: "https://git.example.com/org/fleet.git"}}}
 }
 
 // applied finds all roots and lists what they give.

@@ -131,8 +131,6 @@ type Search struct {
 	Options roots.Options
 	// Builds, if not nil, caches the results of these roots for [Build].
 	Builds *Builds
-	// Repositories locate the repositories that custom resources name.
-	Repositories roots.Repositories
 	// Before, if not nil, is the layout of an earlier tree that differs in Changed. It makes the search faster.
 	Before  *Layout
 	Changed *tree.Changes
@@ -354,7 +352,7 @@ func (s *search) refsOf(dir string) (refs, error) {
 		}
 	}
 	t := tree.New(s.ctx, s.Files)
-	found, err := kustomize.Inspect(t, dir, s.Options.Tenants)
+	found, err := kustomize.Inspect(t, dir, s.Options.Tenants, s.Options.Repositories)
 	r := refs{found, t.Reads()}
 	s.layout.refs[dir] = r
 	return r, err

@@ -66,8 +66,8 @@ func TestAnApplicationThatGivesNothingIsAWarning(t *testing.T) {
 			}
 			open := func() (tree.Files, func(), error) { return files, func() {}, nil }
 			got, _ := applied(t, inputs.Search{Files: files, Paths: []string{"argocd"}, Mode: inputs.ArgoCD,
-				Options:      roots.Options{Open: open},
-				Repositories: roots.Repositories{URL: "https://git.example.com/org/fleet.git"}})
+				Options: roots.Options{Open: open,
+					Repositories: roots.Repositories{URL: "https://git.example.com/org/fleet.git"}}})
 			if !strings.Contains(got, c.want) || strings.Contains(got, "builds-nothing") != (c.want != "") {
 				t.Errorf("want %q in\n%s", c.want, got)
 			}

@@ -3,7 +3,9 @@ package pipeline
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/agentry-dev/agentry/inputs/argocd"
 )
@@ -19,13 +21,28 @@ type Build struct {
 	// plugin is an error.
 	Plugins map[string]argocd.Plugin `json:"plugins,omitempty"`
 
+	// Remotes are the repositories and files on other servers that kustomizations may name as resources, bases and
+	// components. Default: none, they are errors.
+	Remotes []Remote `json:"remotes,omitempty"`
+
 	// SharesPaths lets custom resources refer to ConfigMaps and Secrets in the paths of all sources with a name. It is
 	// for paths on a command line, which mean one input.
 	SharesPaths bool `json:"-"`
 }
 
 // IsZero reports whether nothing is set.
-func (b Build) IsZero() bool { return b.Cluster == "" && len(b.Plugins) == 0 && !b.SharesPaths }
+func (b Build) IsZero() bool { return b.Cluster == "" && len(b.Plugins)+len(b.Remotes) == 0 && !b.SharesPaths }
+
+// Remote allows the repositories and files at a URL, and below it. The longest URL counts.
+type Remote struct {
+	// URL is an https, http, ssh or file URL of a repository, of a file, or of what is above them. What it allows is
+	// fetched by its protocol, whatever the kustomization says.
+	URL string `json:"url"`
+	// Auth is for reading. Default: none.
+	Auth Auth `json:"auth,omitempty"`
+	// Verify accepts only signed commits, and no files. Default: any commit is accepted.
+	Verify *Verify `json:"verify,omitempty"`
+}
 
 func validateBuild(b Build) findings {
 	var f findings
@@ -36,5 +53,24 @@ func validateBuild(b Build) findings {
 		f.check(slices.Contains(argocd.Plugins(), b.Plugins[name]), fmt.Sprintf("spec.build.plugins[%s]", name),
 			"write "+string(argocd.KustomizeSOPS), "%q cannot be built in place of a plugin", b.Plugins[name])
 	}
+	for i, r := range b.Remotes {
+		at := fmt.Sprintf("spec.build.remotes[%d]", i)
+		f.add(validateRemoteURL(at+".url", r.URL))
+		isOther := func(other Remote) bool { return other.URL == r.URL }
+		f.check(slices.IndexFunc(b.Remotes, isOther) == i, at+".url", "write it once", "is there already")
+		f.add(validateAuth(at+".auth", r.URL, r.Auth))
+		f.add(validateVerify(at+".verify", r.Verify))
+	}
+	return f
+}
+
+// validateRemoteURL checks the URL of a repository, or of what is above repositories.
+func validateRemoteURL(path, raw string) findings {
+	var f findings
+	if u, err := url.Parse(raw); err == nil && u.Host != "" && strings.Trim(u.Path, "/") == "" {
+		raw = strings.TrimSuffix(raw, "/") + "/-" // a whole host
+	}
+	f.add(validateRepositoryURL(path, raw))
+	f.check(!strings.Contains(raw, "?"), path, "", "must not hold a query")
 	return f
 }

@@ -20,10 +20,11 @@ func (s *Spec) refersTo(name string) bool {
 	return false
 }
 
-// Mounts returns the other sources that custom resources of source i can build from: their indices by name.
+// Mounts returns the other sources that custom resources and kustomizations of source i can build from: their indices
+// by name.
 func (s *Spec) Mounts(i int) map[string]int {
 	out := map[string]int{}
-	if !follows(s.Sources[i].Build) {
+	if s.Sources[i].Build == inputs.Plain {
 		return out
 	}
 	for n, of := range s.Sources {
@@ -34,17 +35,14 @@ func (s *Spec) Mounts(i int) map[string]int {
 	return out
 }
 
-// follows reports whether custom resources are followed.
-func follows(m inputs.Mode) bool { return m == inputs.Flux || m == inputs.ArgoCD }
-
 // validateSourceRefs checks the names of sources, and what refers to them.
 func validateSourceRefs(s *Spec) findings {
 	var f findings
 	names := map[string]bool{}
-	anyFollows := false
+	builds := false
 	for i, of := range s.Sources {
 		at := fmt.Sprintf("spec.sources[%d].name", i)
-		if anyFollows = anyFollows || follows(of.Build); of.Name == "" {
+		if builds = builds || of.Build != inputs.Plain; of.Name == "" {
 			continue
 		}
 		f.name(at, of.Name, diag.LabelName)
@@ -62,7 +60,7 @@ func validateSourceRefs(s *Spec) findings {
 			"write it as GitRepository/NAMESPACE/NAME (also OCIRepository, Bucket and ExternalArtifact), or as a URL",
 			"names no source of Flux, and no repository")
 	}
-	f.check(anyFollows || len(s.SourceRefs) == 0, "spec.sourceRefs", "set build: flux or build: argocd in a source",
-		"has no effect, because no source anyFollows custom resources")
+	f.check(builds || len(s.SourceRefs) == 0, "spec.sourceRefs", "set build: auto, flux or argocd in a source",
+		"has no effect, because no source is built")
 	return f
 }

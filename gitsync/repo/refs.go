@@ -112,6 +112,14 @@ func (r *Refs) Tip(name string) Tip {
 	return Tip{Ref: name}
 }
 
+// Head returns the full name of the default branch, or "" if there is none.
+func (r *Refs) Head() string {
+	if r.Tip(r.head).Exists() {
+		return r.head
+	}
+	return ""
+}
+
 // isEmpty reports whether the remote has no refs.
 func (r *Refs) isEmpty() bool { return len(r.tips)+len(r.moved) == 0 }
 

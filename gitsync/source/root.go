@@ -50,11 +50,17 @@ func (d *treeDiff) findLayouts() (err error) {
 	return err
 }
 
-// revisions returns the refs of the source and of the mounted sources, by folder.
-func (d *treeDiff) revisions() map[string]roots.Revision {
-	out := map[string]roots.Revision{".": revision(d.Source.Ref)}
+// repositories are the source and those mounted in it.
+func (d *treeDiff) repositories() roots.Repositories {
+	out := roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: map[string]roots.Revision{}}
+	add := func(folder string, of *Source) {
+		if of.Ref.Branch != "HEAD" { // a folder that somebody chose, whatever its revision is
+			out.Revisions[folder] = revision(of.Ref)
+		}
+	}
+	add(".", d.Source)
 	for folder, of := range d.Mounts {
-		out[folder] = revision(of.Ref)
+		add(folder, of)
 	}
 	return out
 }
@@ -83,8 +89,8 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes
 		Builds:  builds,
 		Cluster: d.BuildSpec.Cluster, Given: d.Given, Plugins: d.BuildSpec.Plugins,
 		Options: roots.Options{Open: d.open(at), Kustomize: d.Kustomize, Charts: charts,
-			PassThrough: d.opts.PassThrough, Tenants: d.opts.Tenants, Secrets: d.Secrets},
-		Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: d.revisions()}}
+			Repositories: d.repositories(), PassThrough: d.opts.PassThrough, Tenants: d.opts.Tenants,
+			Secrets: d.Secrets}}
 	for range maxRounds {
 		found, err := search.Find(d.pass.Context())
 		if err != nil {
@@ -282,8 +288,8 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer
 	open := func() (tree.Files, func(), error) { return d.open(f.root.at)() } // root.at may change before the call
 	built, err := inputs.Build(ctx, files, f.root.Root, inputs.Options{
 		Manifest: opts, Source: d.Label, Builds: builds, Work: d.pass.Work,
-		Options: roots.Options{Open: open, Kustomize: d.Kustomize, Charts: charts, PassThrough: opts.PassThrough,
-			Tenants: opts.Tenants, Secrets: d.Secrets}})
+		Options: roots.Options{Open: open, Kustomize: d.Kustomize, Charts: charts, Repositories: d.repositories(),
+			PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: d.Secrets}})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)
 	}

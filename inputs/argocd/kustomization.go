@@ -43,7 +43,8 @@ func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error
 		}
 	}
 	return kustomize.Build(b.ctx, b.files, request,
-		kustomize.Options{Kustomize: b.opts.Kustomize, Open: b.opts.Open, Charts: charts, Warn: b.opts.Warn})
+		kustomize.Options{Kustomize: b.opts.Kustomize, Open: b.opts.Open, Charts: charts,
+			Repositories: b.opts.Repositories, Warn: b.opts.Warn})
 }
 
 // change returns the changes to the kustomization.

@@ -14,6 +14,9 @@ import (
 
 // Has reports whether the cache has a pinned chart.
 func (s *Store) Has(of Request, pin Pin) bool {
+	if of.Kind == Git {
+		return of.Remotes != nil && of.Remotes.Has(of.URL, pin.Version)
+	}
 	_, err := os.Stat(s.file(of, pin))
 	return err == nil
 }

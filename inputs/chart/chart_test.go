@@ -125,7 +125,7 @@ func TestAVersionIsResolvedAndPinned(t *testing.T) {
 	one, two := shop(t, "1.2.0"), shop(t, "1.10.0")
 	s.index(map[string]string{"1.2.0": digestOf(one), "1.10.0": "", "2.0.0-rc.1": digestOf(one)})
 	s.answers["/shop-1.2.0.tgz"], s.answers["/shop-1.10.0.tgz"] = text(one), text(two)
-	of := Request{Source{URL: s.URL, Name: "shop", Version: "1.x"}, robot(), nil}
+	of := Request{Source: Source{URL: s.URL, Name: "shop", Version: "1.x"}, Access: robot()}
 
 	pin, err := store.Resolve(t.Context(), of, Pin{})
 	if err != nil {
@@ -227,7 +227,7 @@ func TestServersThatFailOrLie(t *testing.T) {
 			if name == "a slow answer" {
 				store.opts.Timeout = time.Second
 			}
-			of := Request{Source{URL: s.URL, Name: "shop", Version: "1.0.0"}, robot(), nil}
+			of := Request{Source: Source{URL: s.URL, Name: "shop", Version: "1.0.0"}, Access: robot()}
 			_, err := store.Resolve(t.Context(), of, Pin{})
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") ||
 				!strings.HasPrefix(err.Error(), "chart shop of http://127.0.0.1:") {
@@ -260,7 +260,7 @@ func TestWhereASiteMayLead(t *testing.T) {
 	s.answers["/shop-1.0.0.tgz"] = func(w http.ResponseWriter, req *http.Request) {
 		http.Redirect(w, req, elsewhere.URL+"/shop.tgz", http.StatusFound)
 	}
-	of := Request{Source{URL: s.URL, Name: "shop"}, robot(), nil}
+	of := Request{Source: Source{URL: s.URL, Name: "shop"}, Access: robot()}
 	store := newStore(t)
 	if _, err := store.Resolve(t.Context(), of, Pin{}); err != nil {
 		t.Errorf("a site that is not public leads to another: %v", err)
@@ -294,7 +294,8 @@ func hub(t *testing.T) (*httptest.Server, Request) {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	as := robot()
 	as.Connection.CAPEM = ca
-	return s, Request{Source{URL: Scheme + strings.TrimPrefix(s.URL, "https://") + "/charts/shop"}, as, nil}
+	return s, Request{Source: Source{URL: Scheme + strings.TrimPrefix(s.URL, "https://") + "/charts/shop"},
+		Access: as}
 }
 
 // push puts a chart into a registry, as Helm does, and returns the manifest's digest.

@@ -216,7 +216,8 @@ func TestChartsWithProvenanceFiles(t *testing.T) {
 			if c.text != nil {
 				s.answers["/shop-1.0.0.tgz.prov"] = text(c.text)
 			}
-			of := Request{Source{URL: s.URL, Name: "shop", Version: "1.x"}, robot(), keys(t, signed.Keyring{PGP: ring})}
+			of := Request{Source: Source{URL: s.URL, Name: "shop", Version: "1.x"},
+				Access: robot(), Keys: keys(t, signed.Keyring{PGP: ring})}
 			pin, problem := newStore(t).build(t, of)
 			if (problem == "") != (c.want == "") || !strings.Contains(problem, c.want) {
 				t.Errorf("got %v %s", pin, problem)
@@ -225,7 +226,8 @@ func TestChartsWithProvenanceFiles(t *testing.T) {
 	}
 	s := newServer(t)
 	s.publish(t, "1.0.0")
-	of := Request{Source{URL: s.URL, Name: "shop"}, robot(), keys(t, signed.Keyring{Cosign: newSigner(t).public(t)})}
+	of := Request{Source: Source{URL: s.URL, Name: "shop"},
+		Access: robot(), Keys: keys(t, signed.Keyring{Cosign: newSigner(t).public(t)})}
 	if _, problem := newStore(t).build(t, of); !strings.Contains(problem, "cosign signs charts in registries") {
 		t.Errorf("a key of cosign for a repository over HTTP: %s", problem)
 	}

@@ -13,14 +13,17 @@ import (
 // Scheme is the scheme of OCI registries, as in Helm and Flux.
 const Scheme = "oci://"
 
-// Source names a chart and its version.
+// Source names what is fetched, most often a chart, and its version.
 type Source struct {
-	// URL is the https or http URL of a repository with an index.yaml, or oci://HOST/PATH of the chart itself.
+	// Kind says what it is.
+	Kind Kind `json:"kind,omitempty"`
+	// URL is the https or http URL of a repository with an index.yaml, or oci://HOST/PATH of the chart itself. For the
+	// other kinds it is that of the Git repository or of the file.
 	URL string `json:"url"`
 	// Name is the chart's name in the index of an HTTP repository.
 	Name string `json:"name,omitempty"`
 	// Version is a version, a range of versions such as 6.x, or for a chart in a registry any tag. If empty, it is the
-	// highest version that is not a pre-release.
+	// highest version that is not a pre-release. For a Git repository it is the ref, as [Repositories] resolve it.
 	Version string `json:"version,omitempty"`
 	// Digest, if not empty, is the digest of the manifest of a chart in a registry; Version is then ignored.
 	Digest string `json:"digest,omitempty"`
@@ -40,13 +43,16 @@ type Request struct {
 	Access
 	// Keys are the keys that may sign the chart. If nil, it need not be signed.
 	Keys *signed.Keys
+	// Remotes fetch what is in Git.
+	Remotes Repositories
+	denied  error // why a file may not be fetched
 }
 
 // Pin is a version of a chart with the digest of its archive, so it always means the same bytes.
 type Pin struct {
 	Version string `json:"version"`
-	// Digest is sha256:... of the archive.
-	Digest string `json:"digest"`
+	// Digest is sha256:... of the archive. It is empty for a commit, which is the Version.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Pinned is a source with its pin.
@@ -63,6 +69,15 @@ func (s Source) String() string {
 	at := "an unreadable URL"
 	if u, err := url.Parse(s.URL); err == nil {
 		at = u.Scheme + "://" + u.Host + u.Path
+	}
+	switch s.Kind {
+	case Git:
+		if s.Version == "" {
+			return "repository " + at
+		}
+		return fmt.Sprintf("repository %s at %.100s", at, s.Version)
+	case File:
+		return "file " + at
 	}
 	if s.isOCI() {
 		return fmt.Sprintf("chart %s", at)

@@ -55,6 +55,20 @@ func NewStore(opts Options) *Store {
 // Resolve asks the server for the current version of a chart. last is the previous result, if known: it is returned if
 // the version is the same and the server provides no digest.
 func (s *Store) Resolve(ctx context.Context, of Request, last Pin) (Pin, error) {
+	switch of.Kind {
+	case Git:
+		commit, err := of.Remotes.Resolve(ctx, of.URL, of.Version)
+		if err != nil {
+			return Pin{}, newError(of, err)
+		}
+		return Pin{Version: commit}, nil
+	case File:
+		pin, err := s.resolveFile(ctx, of)
+		if err != nil {
+			return Pin{}, newError(of, err)
+		}
+		return pin, nil
+	}
 	resolve := s.resolveHTTP
 	if of.isOCI() {
 		resolve = s.resolveOCI
@@ -69,6 +83,12 @@ func (s *Store) Resolve(ctx context.Context, of Request, last Pin) (Pin, error) 
 // Fetch fetches the archive of a pinned chart into the cache, unless it is there. The error wraps [ErrUnverified] if a
 // required signature is missing or invalid.
 func (s *Store) Fetch(ctx context.Context, of Request, pin Pin) error {
+	if of.Kind == Git {
+		if err := of.Remotes.Fetch(ctx, of.URL, pin.Version); err != nil {
+			return newError(of, err)
+		}
+		return nil
+	}
 	err := s.fetchArchive(ctx, of, pin)
 	if err == nil {
 		err = s.verify(of, pin, func() (signature, error) { return s.fetchSignature(ctx, of, pin) })
@@ -88,8 +108,11 @@ func (s *Store) fetchArchive(ctx context.Context, of Request, pin Pin) error {
 		return nil
 	}
 	fetch := s.fetchHTTP
-	if of.isOCI() {
+	switch {
+	case of.isOCI():
 		fetch = s.fetchOCI
+	case of.Kind == File:
+		fetch = func(ctx context.Context, of Request, _ Pin) ([]byte, error) { return s.downloadFile(ctx, of) }
 	}
 	archive, err := fetch(ctx, of, pin)
 	if err != nil {

@@ -53,6 +53,8 @@ type VersionsOptions struct {
 	Repositories []Repository
 	// AllowPrivateAddresses allows repositories outside of Repositories to have private addresses.
 	AllowPrivateAddresses bool
+	// Remotes are the repositories and files that kustomizations may name. If nil, there are none.
+	Remotes Repositories
 }
 
 // Repository has the access settings of the charts at or below a URL.
@@ -101,7 +103,7 @@ func (v *Versions) Begin(rendered, proposed []Pinned, useNetwork UseNetwork) {
 func byChart(pins []Pinned) map[Source]Pin {
 	out := map[Source]Pin{}
 	for _, p := range pins[:min(len(pins), MaxCharts)] {
-		if isDigest(p.Pin.Digest) {
+		if p.isValid() {
 			out[p.Source] = p.Pin
 		}
 	}
@@ -152,7 +154,7 @@ func (v *Versions) due(of Source, pin Pin) time.Time {
 
 // isFixed reports whether a pin is final: its version is never resolved again.
 func (v *Versions) isFixed(of Source, pin Pin) bool {
-	return pin != Pin{} && (v.opts.Update == 0 || of.Digest != "")
+	return pin != Pin{} && (v.opts.Update == 0 || of.Digest != "" || of.Kind == Git && of.Version == pin.Version)
 }
 
 // hasFailed reports whether fetching a pin failed recently. v.mu is held.
@@ -287,6 +289,9 @@ func (v *Versions) Warnings(uses Uses) (out []Warning) {
 // request returns the source with its keys and access, from the Trust and the Repository with the longest URLs that
 // cover it. v.mu is held.
 func (v *Versions) request(of Source) Request {
+	if of.Kind != Helm {
+		return v.remoteRequest(of)
+	}
 	var keys *signed.Keys
 	if t := v.trust(of); t != nil {
 		keys = t.Keys
@@ -299,10 +304,19 @@ func (v *Versions) request(of Source) Request {
 		}
 	}
 	if best != nil {
-		return Request{of, best.Access, keys}
+		return Request{Source: of, Access: best.Access, Keys: keys}
 	}
 	out := Request{Source: of, Keys: keys}
 	out.Connection.PublicOnly = !v.opts.AllowPrivateAddresses
+	return out
+}
+
+// remoteRequest returns the request for what is no chart.
+func (v *Versions) remoteRequest(of Source) Request {
+	out := Request{Source: of, Remotes: v.opts.Remotes}
+	if of.Kind == File && v.opts.Remotes != nil {
+		out.Access, out.denied = v.opts.Remotes.Access(of.URL)
+	}
 	return out
 }
 
@@ -318,7 +332,7 @@ func (r *Repository) covers(of Source) bool {
 
 // compare orders sources.
 func compare(a, b Source) int {
-	return cmp.Or(cmp.Compare(a.URL, b.URL), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version),
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.URL, b.URL), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version),
 		cmp.Compare(a.Digest, b.Digest),
 		cmp.Compare(fmt.Sprint(a.Insecure), fmt.Sprint(b.Insecure)))
 }

@@ -36,6 +36,8 @@ type Options struct {
 	Open Open
 	// Charts renders charts. If nil, charts are refused.
 	Charts *chart.Renderer
+	// Repositories are those that remote entries may name without being fetched for the build. If nil, there are none.
+	Repositories Repositories
 	// Warn takes the warnings about what is left out. Nil: nobody reads them.
 	Warn func(diag.List)
 
@@ -46,7 +48,8 @@ type Options struct {
 // Build builds a folder. A [*diag.Diagnostic] says why it cannot be built; any other error is a failure to read files.
 func Build(ctx context.Context, t *tree.Tree, r Request, opts Options) ([]manifest.Built, error) {
 	c := newChecker(t)
-	c.request = r
+	c.request, c.opts = r, opts
+	defer c.close()
 	docs, err := c.buildRequest(ctx, opts)
 	if opts.Warn != nil && err == nil {
 		opts.Warn(c.warnings)
@@ -67,6 +70,10 @@ func (c *checker) buildRequest(ctx context.Context, opts Options) ([]manifest.Bu
 	if err := c.folder(r.Folder, false); err != nil {
 		return nil, err
 	}
+	if c.absent != nil {
+		return nil, c.absent
+	}
+	opts.Open = c.opening(opts.Open)
 	root := c.files[r.Folder]
 	original := root.Kustomization
 	if err := c.change(r); err != nil {

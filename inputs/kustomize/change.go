@@ -101,6 +101,7 @@ func (c *checker) change(r Request) error {
 			missing[e.path] = true
 			continue
 		}
+		e.at = nil // the change must not change
 		if err := c.entry(asked, dir, e); err != nil {
 			return err
 		}

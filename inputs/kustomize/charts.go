@@ -239,7 +239,7 @@ func (c *checker) chartValues(dir string, of inflation) (map[string]any, error) 
 	f, field := of.file, of.field
 	values := map[string]any{}
 	read := func(field, name string) error {
-		if err := c.entry(f, dir, entry{name, text, field}); err != nil {
+		if err := c.entry(f, dir, entry{path: name, use: text, field: field}); err != nil {
 			return err
 		}
 		data, err := c.tree.ReadFile(path.Join(dir, name))

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,8 +38,9 @@ type Refs struct {
 
 // Inspect returns the files and folders that the kustomization in a folder names. It leaves out invalid
 // kustomizations, which [Build] reports. An error is a failure to read files.
-func Inspect(t *tree.Tree, folder string, tenants manifest.Tenants) (Refs, error) {
+func Inspect(t *tree.Tree, folder string, tenants manifest.Tenants, repositories Repositories) (Refs, error) {
 	c := newChecker(t)
+	c.inspects, c.opts.Repositories = true, repositories
 	c.tenants, c.request.Tenants = tenants, tenants
 	err := c.folder(folder, false)
 	if _, ok := errors.AsType[*diag.Diagnostic](err); ok {
@@ -65,14 +67,19 @@ type checker struct {
 	lookups   map[string]string // templates that used lookup, by the rendered file in changed
 	secrets   secretTexts       // decrypted values
 	warnings  diag.List         // about what is left out
-	replaces  bool              // a transformer has replacements
+	opts      Options
+	inspects  bool            // remote entries that are not mounted are skipped
+	mounts    map[string]Open // the repositories that were fetched, by folder
+	closers   []func()        // of their files
+	absent    error           // the first remote entry that is missing
+	replaces  bool            // a transformer has replacements
 }
 
 func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{},
 		Covered: map[string]bool{}}, files: map[string]*file{},
 		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{},
-		installed: map[string]string{}, lookups: map[string]string{}, secrets: secretTexts{texts: map[string]string{}}}
+		mounts: map[string]Open{}, installed: map[string]string{}, lookups: map[string]string{}, secrets: secretTexts{texts: map[string]string{}}}
 }
 
 // Find returns the kustomization file in a folder, or "" if there is none.
@@ -314,9 +321,21 @@ func (f *file) refuse(isPlugin bool) error {
 // entry checks a path that a kustomization names.
 func (c *checker) entry(f *file, dir string, e entry) error {
 	switch {
-	case isRemote(e.path):
+	case isRemote(e.path) && e.at == nil || isRemote(e.path) && e.use == plugin:
 		return f.at(diag.BuildRefused, e.field, "is remote, but agentry builds only from the repository",
-			"copy it into the repository, or add its repository under sources")
+			"copy it into the repository")
+	case isRemote(e.path):
+		found, err := c.remote(f, dir, e)
+		switch missing, isMissing := errors.AsType[*diag.Diagnostic](err); {
+		case isMissing && c.inspects:
+			return nil
+		case isMissing && missing.Code == diag.BuildFailed:
+			c.absent = cmp.Or(c.absent, err) // go on, so that all are fetched together
+			return nil
+		case err != nil:
+			return err
+		}
+		return c.entry(f, dir, found)
 	case isInline(e.path) && e.use == plugin:
 		return c.config([]byte(e.path), f.name)
 	case isInline(e.path) && e.use == patch:
@@ -324,7 +343,7 @@ func (c *checker) entry(f *file, dir string, e entry) error {
 	case path.IsAbs(e.path):
 		return f.at(diag.BuildRefused, e.field, "is an absolute path", "write it relative to the kustomization")
 	}
-	real, isDir, err := c.tree.Resolve(path.Join(dir, e.path))
+	real, isDir, err := c.resolve(dir, e)
 	switch {
 	case errors.Is(err, tree.ErrOutside):
 		return f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(),
@@ -356,6 +375,18 @@ func (c *checker) entry(f *file, dir string, e entry) error {
 		return nil
 	}
 	return c.base(f, e, real)
+}
+
+// resolve returns the real name of what an entry names. Only what was fetched is in another repository, or virtual.
+func (c *checker) resolve(dir string, e entry) (real string, isDir bool, err error) {
+	name := path.Join(dir, e.path)
+	if _, isVirtual := c.changed[name]; isVirtual && e.isFetched {
+		return name, false, nil
+	}
+	if e.isFetched {
+		return c.tree.Resolve(name)
+	}
+	return c.tree.Relative(dir, e.path)
 }
 
 // base checks the kustomization that an entry names.

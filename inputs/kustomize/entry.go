@@ -47,7 +47,10 @@ const (
 type entry struct {
 	path  string
 	use   use
-	field string // such as resources[2]
+	field string  // such as resources[2]
+	at    *string // the field, if the entry may be remote
+	// isFetched says that it was remote, so that it may be in another repository or a virtual file.
+	isFetched bool
 }
 
 // entries returns all paths that a kustomization names.
@@ -55,7 +58,7 @@ func (f *file) entries() []entry {
 	var out []entry
 	add := func(use use, field string, paths ...string) {
 		for i, p := range paths {
-			out = append(out, entry{p, use, field + index(i)})
+			out = append(out, entry{path: p, use: use, field: field + index(i), at: &paths[i]})
 		}
 	}
 	add(objects, "resources", f.Resources...)
@@ -66,24 +69,25 @@ func (f *file) entries() []entry {
 	add(plugin, "generators", f.Generators...)
 	add(plugin, "transformers", f.Transformers...)
 	add(plugin, "validators", f.Validators...)
-	one := func(field string, i int, name, p string) {
-		if p != "" {
-			out = append(out, entry{p, text, field + index(i) + name})
+	one := func(field string, i int, p *string) {
+		if *p != "" {
+			out = append(out, entry{path: *p, use: text, field: field + index(i) + ".path", at: p})
 		}
 	}
-	for i, p := range f.Patches {
-		one("patches", i, ".path", p.Path)
+	for i := range f.Patches {
+		one("patches", i, &f.Patches[i].Path)
 	}
 	//lint:ignore SA1019 kustomize still reads it
-	for i, p := range f.PatchesJson6902 {
-		one("patchesJson6902", i, ".path", p.Path)
+	for i := range f.PatchesJson6902 {
+		one("patchesJson6902", i, &f.PatchesJson6902[i].Path)
 	}
 	//lint:ignore SA1019 kustomize still reads it
-	for i, p := range f.PatchesStrategicMerge {
-		out = append(out, entry{string(p), patch, "patchesStrategicMerge" + index(i)})
+	for i := range f.PatchesStrategicMerge {
+		p := (*string)(&f.PatchesStrategicMerge[i])
+		out = append(out, entry{path: *p, use: patch, field: "patchesStrategicMerge" + index(i), at: p})
 	}
-	for i, r := range f.Replacements {
-		one("replacements", i, ".path", r.Path)
+	for i := range f.Replacements {
+		one("replacements", i, &f.Replacements[i].Path)
 	}
 	for i, g := range f.ConfigMapGenerator {
 		out = append(out, sources("configMapGenerator"+index(i), g.KvPairSources)...)
@@ -92,7 +96,7 @@ func (f *file) entries() []entry {
 		out = append(out, sources("secretGenerator"+index(i), g.KvPairSources)...)
 	}
 	if p := f.OpenAPI["path"]; p != "" {
-		out = append(out, entry{p, text, "openapi.path"})
+		out = append(out, entry{path: p, use: text, field: "openapi.path"})
 	}
 	return out
 }
@@ -104,13 +108,13 @@ func sources(field string, s types.KvPairSources) []entry {
 		if _, name, found := strings.Cut(p, "="); found {
 			p = name
 		}
-		out = append(out, entry{p, text, field + ".files" + index(i)})
+		out = append(out, entry{path: p, use: text, field: field + ".files" + index(i)})
 	}
 	for i, p := range s.EnvSources {
-		out = append(out, entry{p, text, field + ".envs" + index(i)})
+		out = append(out, entry{path: p, use: text, field: field + ".envs" + index(i)})
 	}
 	if s.EnvSource != "" {
-		out = append(out, entry{s.EnvSource, text, field + ".env"})
+		out = append(out, entry{path: s.EnvSource, use: text, field: field + ".env"})
 	}
 	return out
 }

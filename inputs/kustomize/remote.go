@@ -1,13 +1,276 @@
 package kustomize
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/tree"
 )
+
+// Remote is a remote entry of a kustomization: a folder or file of a Git repository, or a file at a URL.
+type Remote struct {
+	// URL is the repository, without a user name for GitHub, or the file.
+	URL string
+	// Ref is a branch, a tag or a commit of the repository. If empty, it is the default branch.
+	Ref string
+	// Path is the folder in the repository; "." is its top.
+	Path string
+	// IsFile means that the URL is that of a file.
+	IsFile bool
+}
+
+// Repositories are those that are read anyway.
+type Repositories interface {
+	// Mounted returns the folder in which the repository of an entry is read, and a warning if that is another revision
+	// than the entry names.
+	Mounted(r Remote) (folder string, warning *diag.Diagnostic, found bool)
+}
+
+// user matches the user name in the URL of a remote entry.
+var user = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+
+// fetchedAs separates the name of a fetched file from a digest of its URL, in names of virtual files that only kustomize
+// sees.
+const fetchedAs = "@fetched-"
+
+// allSegments means that the whole path of a URL is that of the repository.
+const allSegments = -1
+
+// parseRemote reads a remote entry as kustomize does: see RepoSpec in its package git. kustomize asks the server whether
+// an http or https URL is a file. Here it is one if it must be, or if it has the name of a manifest, and neither a ref
+// nor a mark where the path of a repository ends.
+func parseRemote(entry string, mustBeFile bool) (Remote, error) {
+	text, query, _ := strings.Cut(entry, "?")
+	scheme, rest, _ := strings.Cut(text, "://")
+	isMarked := strings.Contains(rest, "//") || strings.Contains(rest, ".git/") || strings.Contains(query, "ref=")
+	if isWeb := strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http"); isWeb &&
+		(mustBeFile || isYAML(text) && !isMarked) {
+		return Remote{URL: entry, IsFile: true}, nil
+	}
+	if mustBeFile {
+		return Remote{}, errors.New("kustomize reads files only at http and https URLs")
+	}
+	r := Remote{}
+	if values, err := url.ParseQuery(query); err == nil {
+		r.Ref = cmp.Or(values.Get("ref"), values.Get("version"))
+	}
+	if len(text) > len("git::") && strings.EqualFold(text[:len("git::")], "git::") {
+		text = text[len("git::"):]
+	}
+	host, rest, segments, err := splitHost(text)
+	if err != nil {
+		return Remote{}, err
+	}
+	repository, folder, isSplit := splitRepository(rest, segments)
+	if r.Path = path.Clean(cmp.Or(strings.TrimPrefix(folder, "/"), ".")); !isSplit || repository == "" ||
+		r.Path == ".." || strings.HasPrefix(r.Path, "../") {
+		return Remote{}, fmt.Errorf("it does not name a repository, and a folder in it")
+	}
+	r.URL = host + repository
+	return r, nil
+}
+
+// isYAML reports whether a URL has the name of a manifest.
+func isYAML(text string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(text)))
+}
+
+// splitHost splits a URL after the host. Without // and .git the path of a repository has so many segments.
+func splitHost(text string) (host, rest string, segments int, err error) {
+	const ownerAndName = 2
+	scheme := ""
+	for _, known := range []string{"ssh://", "https://", "http://", "file://"} {
+		if len(text) >= len(known) && strings.EqualFold(text[:len(known)], known) {
+			scheme, text = known, text[len(known):]
+		}
+	}
+	if scheme == "file://" {
+		return scheme, text, allSegments, nil
+	}
+	name := user.FindString(text)
+	text = text[len(name):]
+	lower := strings.ToLower(text)
+	isGitHub := strings.HasPrefix(lower, "github.com/") || strings.HasPrefix(lower, "github.com:")
+	isSCP := scheme == "" && (name != "" || isGitHub)
+	if scheme == "" && !isSCP {
+		return "", "", 0, fmt.Errorf("its URL has no scheme")
+	}
+	end := strings.Index(text, "/")
+	if colon := strings.Index(text, ":"); isSCP && colon > 0 && (end < 0 || colon < end) {
+		end = colon
+	}
+	if end <= 0 {
+		return "", "", 0, fmt.Errorf("its URL has no host and path")
+	}
+	host, rest = text[:end+1], text[end+1:]
+	switch {
+	case isGitHub && (scheme == "ssh://" || name != ""):
+		return cmp.Or(name, "git@") + "github.com:", rest, ownerAndName, nil
+	case isGitHub:
+		return "https://github.com/", rest, ownerAndName, nil
+	}
+	return scheme + name + host, rest, ownerAndName, nil
+}
+
+// splitRepository splits the path of a URL after the repository.
+func splitRepository(text string, segments int) (repository, folder string, isSplit bool) {
+	const azure, suffix = "_git/", ".git"
+	if i := strings.Index(text, azure); i >= 0 {
+		name, folder, _ := strings.Cut(text[i+len(azure):], "/")
+		return text[:i+len(azure)] + name, folder, true
+	}
+	if repository, folder, found := strings.Cut(text, "//"); found {
+		return repository, folder, true
+	}
+	if i := strings.Index(text, suffix); i >= 0 {
+		return text[:i+len(suffix)], text[i+len(suffix):], true
+	}
+	if segments == allSegments {
+		return text, "", true
+	}
+	parts := strings.Split(text, "/")
+	if len(parts) < segments {
+		return "", "", false
+	}
+	return strings.Join(parts[:segments], "/"), strings.Join(parts[segments:], "/"), true
+}
+
+// remote makes the kustomization name a file or folder of the tree in place of a remote entry, and returns the new
+// entry.
+func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
+	r, err := parseRemote(e.path, e.use == text || e.use == patch)
+	if err != nil {
+		return e, f.at(diag.BuildRefused, e.field, "is remote, and "+err.Error(),
+			"write it as https://HOST/OWNER/REPOSITORY//FOLDER?ref=REF")
+	}
+	if c.opts.Repositories != nil && !r.IsFile {
+		if folder, warning, found := c.opts.Repositories.Mounted(r); found {
+			if warning != nil {
+				warning.File, warning.Line, warning.Column = f.find(e.field)
+				c.warnings = append(c.warnings, *warning)
+			}
+			c.tree.Admit(folder)
+			return c.rename(f, dir, e, path.Join(folder, r.Path))
+		}
+	}
+	kind := chart.Git
+	if r.IsFile {
+		kind = chart.File
+	}
+	of, isAllowed := c.opts.Charts.Remote(kind, r.URL, r.Ref)
+	if !isAllowed {
+		return e, f.at(diag.BuildRefused, e.field, "is remote, and "+c.shown(r)+" is not fetched",
+			"list it in build.remotes of the pipeline (--remotes fetches whatever is remote), make it one of its sources (or "+
+				"--source "+c.shown(r)+"=FOLDER), or copy it into the repository")
+	}
+	name, err := c.fetch(f, dir, of)
+	if missing, ok := errors.AsType[*chart.Error](err); ok {
+		return e, f.at(diag.BuildFailed, e.field, missing.Error(),
+			"check the URL, the network and the credentials in build.remotes of the pipeline")
+	}
+	if err != nil {
+		return e, f.at(diag.BuildFailed, e.field, err.Error(), "")
+	}
+	return c.rename(f, dir, e, path.Join(name, r.Path))
+}
+
+// shown returns the URL of an entry without credentials.
+func (c *checker) shown(r Remote) string {
+	u, err := url.Parse(r.URL)
+	if err != nil || u.Host == "" {
+		return user.ReplaceAllString(r.URL, "")
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}
+
+// fetch takes what was fetched into the tree, and returns its name there.
+func (c *checker) fetch(f *file, dir string, of chart.Source) (string, error) {
+	base := strings.TrimSuffix(path.Base(of.URL), ".git")
+	if of.Kind == chart.File {
+		text, err := c.opts.Charts.ReadFile(of)
+		if err != nil {
+			return "", err
+		}
+		sum := sha256.Sum256([]byte(of.URL))
+		name := path.Join(dir, base+fetchedAs+hex.EncodeToString(sum[:4]))
+		c.changed[name] = text
+		return name, checkAliases(text)
+	}
+	commit, err := c.opts.Charts.Commit(of)
+	if err != nil {
+		return "", err
+	}
+	folder := "@" + base + "-" + commit[:8]
+	if c.mounts[folder] != nil {
+		return folder, nil
+	}
+	open := func() (tree.Files, func(), error) { return c.opts.Charts.Open(of, commit) }
+	files, done, err := open()
+	if err != nil {
+		return "", err
+	}
+	c.mounts[folder], c.closers = open, append(c.closers, done)
+	c.tree.MountFetched(folder, files)
+	return folder, nil
+}
+
+// rename makes the kustomization name a file or folder of the tree.
+func (c *checker) rename(f *file, dir string, e entry, name string) (entry, error) {
+	below, err := filepath.Rel("/"+dir, "/"+name)
+	if err != nil {
+		return e, f.at(diag.BuildRefused, e.field, "cannot be found: "+err.Error(), "")
+	}
+	e.path, e.isFetched = filepath.ToSlash(below), true
+	*e.at = e.path
+	c.changed[f.name] = []byte(marshal(f.Kustomization))
+	return e, nil
+}
+
+// close closes what was fetched.
+func (c *checker) close() {
+	for _, done := range c.closers {
+		done()
+	}
+}
+
+// opening returns a function that opens the files with the repositories that were fetched.
+func (c *checker) opening(open Open) Open {
+	if len(c.mounts) == 0 {
+		return open
+	}
+	return func() (tree.Files, func(), error) {
+		files, done, err := open()
+		if err != nil {
+			return nil, nil, err
+		}
+		all, closers := map[string]tree.Files{}, []func(){done}
+		for folder, open := range c.mounts {
+			fetched, done, err := open()
+			if err != nil {
+				continue // it has no positions then
+			}
+			all[folder], closers = fetched, append(closers, done)
+		}
+		return tree.Mount(files, all), func() {
+			for _, done := range closers {
+				done()
+			}
+		}, nil
+	}
+}
 
 // leaveOutRemote leaves out the remote files of generators: they can only become values of ConfigMaps and Secrets, and
 // no monitor is lost without them.

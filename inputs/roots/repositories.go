@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
 
 // Repositories locate the repositories that custom resources name.
@@ -84,6 +85,19 @@ func (r Repositories) Find(id, url string) (folder string, found bool) {
 		}
 	}
 	return ".", at == location(r.URL)
+}
+
+var _ kustomize.Repositories = Repositories{}
+
+// Mounted implements [kustomize.Repositories].
+func (r Repositories) Mounted(of kustomize.Remote) (folder string, warning *diag.Diagnostic, found bool) {
+	if folder, found = r.Find("", of.URL); !found {
+		return "", nil, false
+	}
+	if warnings := r.Warn(folder, "", of.Ref); len(warnings) > 0 {
+		warning = &warnings[0]
+	}
+	return folder, warning, true
 }
 
 // location returns the host and path of a Git URL, which identify a repository regardless of protocol and user. It

@@ -118,6 +118,8 @@ type Options struct {
 	Kustomize *kustomizer.Workers
 	// Charts renders charts. If nil, charts are refused.
 	Charts *chart.Renderer
+	// Repositories locate the repositories that custom resources and kustomizations name.
+	Repositories Repositories
 	// Warn takes the warnings about what a kustomization leaves out. Nil: nobody reads them.
 	Warn func(diag.List)
 	// PassThrough are the kinds to copy to the output.
@@ -172,7 +174,8 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 				"--source)"))
 	}
 	docs, err := kustomize.Build(ctx, t, request,
-		kustomize.Options{Kustomize: opts.Kustomize, Open: opts.Open, Charts: opts.Charts, Warn: opts.Warn})
+		kustomize.Options{Kustomize: opts.Kustomize, Open: opts.Open, Charts: opts.Charts,
+			Repositories: opts.Repositories, Warn: opts.Warn})
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && r.RequestedBy != nil &&
 		failed.Object == (diag.Object{}) {
 		if file, _, _ := r.RequestedBy.Find(""); failed.File == file {

@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 )
@@ -18,6 +19,11 @@ type mounts struct {
 func Mount(own Files, others map[string]Files) Files {
 	if len(others) == 0 {
 		return own
+	}
+	if m, ok := own.(mounts); ok {
+		all := maps.Clone(m.others)
+		maps.Copy(all, others)
+		return mounts{m.Files, all}
 	}
 	return mounts{own, others}
 }
@@ -86,9 +92,21 @@ func (t *Tree) InRepository(name string) string {
 	return name
 }
 
-// Confine restricts all further reads to the repository that contains folder.
+// Confine restricts all further reads to the repository that contains folder, and those that are admitted.
 func (t *Tree) Confine(folder string) {
-	t.isConfined, t.mount = true, mountOf(t.files, folder)
+	t.isConfined = true
+	t.Admit(folder)
+}
+
+// Admit lets a confined tree read the repository that contains folder.
+func (t *Tree) Admit(folder string) { t.admitted[mountOf(t.files, folder)] = true }
+
+// MountFetched mounts a repository that was fetched for this build, and admits it. What is read there is not recorded:
+// whoever fetched it knows its revision. Its .sourceignore files hide nothing.
+func (t *Tree) MountFetched(folder string, files Files) {
+	t.files = Mount(t.files, map[string]Files{folder: files})
+	t.passing[folder] = true
+	t.Admit(folder)
 }
 
 // Relative resolves a path that is relative to a folder. As in the programs that read charts, ".." counts before

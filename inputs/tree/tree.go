@@ -61,14 +61,16 @@ type Tree struct {
 	maxSteps int
 	bytes    int
 
-	isConfined bool // to the repository mounted at mount
-	mount      string
+	isConfined bool // to the repositories mounted in admitted; "" is the repository itself
+	admitted   map[string]bool
+	passing    map[string]bool // mounted folders whose files are not recorded: see MountFetched
 }
 
 // New returns a view of files. Reads fail once the context has ended.
 func New(ctx context.Context, files Files) *Tree {
 	return &Tree{ctx: ctx, files: files, maxSteps: MaxSteps, reads: Reads{}, rules: map[string]sourceignore.Rules{},
-		seen: map[string]bool{}, hides: Hidden{}, texts: map[string][]byte{}}
+		seen: map[string]bool{}, hides: Hidden{}, texts: map[string][]byte{}, admitted: map[string]bool{},
+		passing: map[string]bool{}}
 }
 
 // ForSearch returns a view of files without a limit on reads, to search a repository of any size.
@@ -90,6 +92,13 @@ func (t *Tree) Reads() Reads { return t.reads }
 
 // Texts returns the files read so far, by name. The caller must not change them.
 func (t *Tree) Texts() map[string][]byte { return t.texts }
+
+// note records a read.
+func (t *Tree) note(name, what string) {
+	if len(t.passing) == 0 || !t.passing[mountOf(t.files, name)] {
+		t.reads.note(name, what)
+	}
+}
 
 // step counts a read and checks the limit.
 func (t *Tree) step() error {
@@ -143,13 +152,13 @@ func (t *Tree) Resolve(name string) (real string, isDir bool, err error) {
 		}
 		rest = slices.Concat(strings.Split(path.Clean(target), "/"), rest)
 	}
-	if t.isConfined && mountOf(t.files, real) != t.mount {
+	if t.isConfined && !t.admitted[mountOf(t.files, real)] {
 		return "", false, fmt.Errorf("%s %w", name, ErrOutside)
 	}
 	if err := t.hidden(real, isDir); err != nil {
 		return "", false, err
 	}
-	t.reads.note(real, kindOf(isDir))
+	t.note(real, kindOf(isDir))
 	return real, isDir, nil
 }
 
@@ -161,7 +170,7 @@ func (t *Tree) link(at string) (string, error) {
 	if err != nil {
 		return "", t.absent(at)
 	}
-	t.reads.note(at, "link "+digest([]byte(target)))
+	t.note(at, "link "+digest([]byte(target)))
 	if path.IsAbs(target) {
 		return "", fmt.Errorf("the symbolic link %s %w", at, ErrOutside)
 	}
@@ -170,7 +179,7 @@ func (t *Tree) link(at string) (string, error) {
 
 // absent records that nothing has that name, and returns the error.
 func (t *Tree) absent(name string) error {
-	t.reads.note(name, "absent")
+	t.note(name, "absent")
 	return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
@@ -193,6 +202,9 @@ func (t *Tree) Hidden() Hidden { return t.hides }
 // of a repository are for that repository only: those of one in which it is mounted do not count.
 func (t *Tree) hidden(name string, isDir bool) error {
 	mount, in := mountOf(t.files, name), t.InRepository(name)
+	if t.passing[mount] {
+		return nil // kustomize clones it as it is
+	}
 	for dir := path.Dir(in); ; dir = path.Dir(dir) {
 		if at := path.Join(mount, dir); !t.seen[at] {
 			t.seen[at] = true
@@ -221,15 +233,15 @@ func (t *Tree) readRules(mount, dir string) {
 	info, err := t.files.Lstat(name)
 	switch {
 	case err != nil || info.IsDir():
-		t.reads.note(name, "absent")
+		t.note(name, "absent")
 		return
 	case !info.Mode().IsRegular() || info.Size() > sourceignore.MaxBytes:
-		t.reads.note(name, kindOf(false))
+		t.note(name, kindOf(false))
 		rules[dir] = sourceignore.Unusable()
 		return
 	}
 	text, err := t.files.ReadFile(name)
-	t.reads.note(name, content(text))
+	t.note(name, content(text))
 	if err != nil || manifest.IsLFSPointer(text) {
 		rules[dir] = sourceignore.Unusable()
 		return
@@ -254,7 +266,7 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > manifest.MaxFileBytes {
-		t.reads.note(real, "large")
+		t.note(real, "large")
 		return nil, &fs.PathError{Op: "read", Path: name, Err: ErrTooLarge}
 	}
 	if t.bytes += int(info.Size()); t.bytes > MaxBytes {
@@ -264,7 +276,7 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.reads.note(real, content(text))
+	t.note(real, content(text))
 	t.texts[real] = text
 	return text, nil
 }
@@ -288,7 +300,7 @@ func (t *Tree) List(name string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.reads.note(real, listing(entries))
+	t.note(real, listing(entries))
 	var out []Entry
 	for _, e := range entries {
 		if err := t.step(); err != nil {

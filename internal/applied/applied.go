@@ -83,7 +83,7 @@ func (f Folder) Applies(name string) bool {
 	t := tree.ForSearch(context.Background(), f.files)
 	builds := func(dir string) bool { found, err := kustomize.Find(t, dir); return found != "" || err != nil }
 	names := func(dir string) bool {
-		refs, err := kustomize.Inspect(t, dir, manifest.Tenants{})
+		refs, err := kustomize.Inspect(t, dir, manifest.Tenants{}, nil)
 		return err == nil && refs.Files[name]
 	}
 	if builds(at) {

@@ -40,6 +40,7 @@ func dryFlags() []cli.Flag {
 		&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
 		&cli.BoolFlag{Name: "no-pipeline",
 			Usage: "read only the PATHs, with the defaults, whatever pipeline.yaml says"},
+		&cli.BoolFlag{Name: "remotes", Usage: "fetch what kustomizations name on other servers, from anywhere"},
 		&cli.BoolFlag{Name: "offline", Usage: "send no request: leave out other sources, held versions and new charts"},
 		cacheDirFlag(),
 	)...)
@@ -88,6 +89,7 @@ func (e Env) request(flags *cli.Context, paths []string) (r dryrun.Request, err 
 	if r.Sources, err = sourceFolders(flags.StringSlice("source")); err != nil {
 		return r, err
 	}
+	r.Options.AnyRemote = flags.Bool("remotes")
 	r.Options.Version, r.Options.NoDifference, r.Options.OnlyCachedCharts = buildVersion(), true, r.Offline
 	r.Options.CacheDir, err = cacheDir(flags.String("cache-dir"))
 	return r, err

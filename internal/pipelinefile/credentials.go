@@ -69,6 +69,11 @@ func (r *resolver) credentials() (c gitsync.Credentials) {
 	for i, v := range p.Spec.Charts.Verify {
 		c.Signers = append(c.Signers, r.signers(fmt.Sprintf("spec.charts.verify[%d]", i), v))
 	}
+	for i, remote := range p.Spec.Build.Remotes {
+		at := fmt.Sprintf("spec.build.remotes[%d]", i)
+		c.Bases = append(c.Bases, gitsync.Base{Auth: r.auth(at+".auth", remote.URL, remote.Auth),
+			Verify: r.keyring(at+".verify", remote.Verify)})
+	}
 	c.Decryption = r.decryption(p.Spec.Decryption)
 	c.Sealing = r.sealing(p.Spec.Secrets)
 	commit := p.Spec.Output.Commit

@@ -42,11 +42,12 @@ func main() {
 	defer workers.Close()
 	kustomize := kustomizer.NewWorkers(kustomizer.Options{})
 	defer kustomize.Close()
-	search := inputs.Search{Paths: flag.Args(), Mode: inputs.Mode(*mode), Repositories: roots.Repositories{URL: *url},
+	search := inputs.Search{Paths: flag.Args(), Mode: inputs.Mode(*mode),
 		Options: roots.Options{
-			Open:      func() (tree.Files, func(), error) { return open(*top) },
-			Kustomize: kustomize,
-			Charts:    &chart.Renderer{Workers: workers, Cluster: helm.Cluster{Name: *cluster}},
+			Repositories: roots.Repositories{URL: *url},
+			Open:         func() (tree.Files, func(), error) { return open(*top) },
+			Kustomize:    kustomize,
+			Charts:       &chart.Renderer{Workers: workers, Cluster: helm.Cluster{Name: *cluster}},
 		}}
 	if err := write(context.Background(), os.Stdout, search); err != nil {
 		fmt.Fprintln(os.Stderr, err)

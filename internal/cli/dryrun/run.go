@@ -266,7 +266,8 @@ func (r *Run) credentials(s *session, options *gitsync.Options) (c gitsync.Crede
 			return isFound || r.local(source) != nil
 		}
 		return strings.HasPrefix(d.Path, "spec.output.") || strings.HasPrefix(d.Path, "spec.decryption.") ||
-			isFound && strings.HasPrefix(d.Path, "spec.charts.repositories[") ||
+			isFound && (strings.HasPrefix(d.Path, "spec.charts.repositories[") ||
+				strings.HasPrefix(d.Path, "spec.build.remotes[") && strings.Contains(d.Path, "].auth.")) ||
 			!options.Encrypt && strings.HasPrefix(d.Path, "spec.secrets.sops.hmacKey")
 	})
 	if wrong.HasErrors() {
@@ -283,6 +284,11 @@ func (r *Run) credentials(s *session, options *gitsync.Options) (c gitsync.Crede
 			c.Output = transport.Auth{}
 		}
 		c.Charts = make([]chart.Access, len(c.Charts))
+		for i, remote := range p.Spec.Build.Remotes {
+			if !mayCarry(s, remote.URL, c.Bases[i].Auth) {
+				c.Bases[i].Auth = transport.Auth{}
+			}
+		}
 	}
 	if p.Spec.Secrets.Seals() && len(c.Sealing.Key) < seal.MinKeyBytes {
 		c.Sealing.Key = []byte(rand.Text() + rand.Text()) // nothing is encrypted

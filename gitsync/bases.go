@@ -1,7 +1,6 @@
 package gitsync
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -171,7 +170,7 @@ func (b *bases) open(address string) (*repo.Repo, error) {
 	return r, nil
 }
 
-// Resolve implements [chart.Repositories]. Like git fetch, it prefers a full name to a tag, and a tag to a branch.
+// Resolve implements [chart.Repositories].
 func (b *bases) Resolve(ctx context.Context, address, ref string) (string, error) {
 	r, err := b.open(address)
 	if err != nil {
@@ -184,21 +183,11 @@ func (b *bases) Resolve(ctx context.Context, address, ref string) (string, error
 	if err != nil {
 		return "", err
 	}
-	name := refs.Head()
-	if ref != "" {
-		name = ""
+	tip, err := refs.Named(ref)
+	if err != nil {
+		return "", err
 	}
-	for _, full := range []string{ref, "refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref} {
-		if ref != "" && strings.HasPrefix(full, "refs/") && refs.Tip(full).Exists() {
-			name = full
-			break
-		}
-	}
-	if name == "" {
-		_, err := refs.Resolve(repo.Ref{Branch: cmp.Or(ref, repo.DefaultBranch)})
-		return "", cmp.Or(err, fmt.Errorf("%w: the repository has no default branch", transport.ErrRefNotFound))
-	}
-	tips, err := r.Fetch(ctx, repo.Ref{Name: name})
+	tips, err := r.Fetch(ctx, repo.Ref{Name: tip.Ref})
 	if err != nil {
 		return "", err
 	}

@@ -112,12 +112,26 @@ func (r *Refs) Tip(name string) Tip {
 	return Tip{Ref: name}
 }
 
-// Head returns the full name of the default branch, or "" if there is none.
-func (r *Refs) Head() string {
-	if r.Tip(r.head).Exists() {
-		return r.head
+// Named returns the tip of the ref that git fetch would fetch by a name: of that full name, or else the tag, or else the
+// branch. An empty name is the default branch. Errors are those of [Refs.Resolve].
+func (r *Refs) Named(name string) (Tip, error) {
+	names := []string{name, "refs/" + name, tagsPrefix + name, headsPrefix + name}
+	if name == "" {
+		names = []string{r.head}
 	}
-	return ""
+	for _, full := range names {
+		if tip := r.Tip(full); strings.HasPrefix(full, "refs/") && tip.Exists() {
+			return tip, nil
+		}
+	}
+	switch {
+	case r.isEmpty():
+		return Tip{}, fmt.Errorf("%s: %w", r.remote, ErrEmptyRepository)
+	case name == "":
+		return Tip{}, fmt.Errorf("the default branch of %s: %w", r.remote, transport.ErrRefNotFound)
+	}
+	return Tip{}, fmt.Errorf("%s has neither a tag nor a branch %.100q: %w; %s", r.remote, name,
+		transport.ErrRefNotFound, r.suggest(tagsPrefix, name))
 }
 
 // isEmpty reports whether the remote has no refs.

@@ -172,9 +172,11 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 	}
 	of, isAllowed := c.opts.Charts.Remote(kind, r.URL, r.Ref)
 	if !isAllowed {
-		return e, f.at(diag.BuildRefused, e.field, "is remote, and "+c.shown(r)+" is not fetched",
-			"list it in build.remotes of the pipeline (--remotes fetches whatever is remote), make it one of its sources (or "+
-				"--source "+c.shown(r)+"=FOLDER), or copy it into the repository")
+		hint := "list it in build.remotes of the pipeline; --remotes fetches whatever is remote"
+		if !r.IsFile {
+			hint += "; --source " + shown(r.URL) + "=FOLDER reads a folder in place of it"
+		}
+		return e, f.at(diag.BuildRefused, e.field, "is remote, and "+shown(r.URL)+" is not fetched", hint)
 	}
 	name, err := c.fetch(f, dir, of)
 	if missing, ok := errors.AsType[*chart.Error](err); ok {
@@ -187,11 +189,11 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 	return c.rename(f, dir, e, path.Join(name, r.Path))
 }
 
-// shown returns the URL of an entry without credentials.
-func (c *checker) shown(r Remote) string {
-	u, err := url.Parse(r.URL)
+// shown returns a URL without credentials and query.
+func shown(text string) string {
+	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return user.ReplaceAllString(r.URL, "")
+		return user.ReplaceAllString(text, "")
 	}
 	return u.Scheme + "://" + u.Host + u.Path
 }

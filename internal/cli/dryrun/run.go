@@ -286,7 +286,7 @@ func (r *Run) credentials(s *session, options *gitsync.Options) (c gitsync.Crede
 		c.Charts = make([]chart.Access, len(c.Charts))
 		for i, remote := range p.Spec.Build.Remotes {
 			if !mayCarry(s, remote.URL, c.Bases[i].Auth) {
-				c.Bases[i].Auth = transport.Auth{}
+				c.Bases[i].Auth = transport.Auth{Connection: httpclient.Connection{PublicOnly: !s.isNear(remote.URL)}}
 			}
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/kustomizer"
+	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
@@ -208,6 +209,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		RendersValues: spec.Secrets.Allows(secretref.Plaintext) || spec.Secrets.Seals()}
 	for _, src := range spec.Sources {
 		s.sources.List = append(s.sources.List, &source.Source{Source: src, BuildSpec: spec.Build,
+			Output:    roots.Output{URL: spec.Output.URL, Branches: spec.Output.Branches()},
 			Kustomize: s.options.Kustomize, Charts: charts, Secrets: s.fileDecrypter})
 	}
 	s.sources.Mount(spec)

@@ -32,6 +32,15 @@ func (o Output) places() []place {
 	return out
 }
 
+// Branches returns the branches that a pipeline writes.
+func (o Output) Branches() []string {
+	var out []string
+	for _, at := range o.places() {
+		out = append(out, at.branch)
+	}
+	return out
+}
+
 // Proposes reports whether a render goes to a branch beside the output branch first.
 func (m PromotionMode) Proposes() bool { return m == PromoteNext || m == PromotePullRequest }
 

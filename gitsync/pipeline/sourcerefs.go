@@ -39,9 +39,10 @@ func (s *Spec) Mounts(i int) map[string]int {
 func validateSourceRefs(s *Spec) findings {
 	var f findings
 	names := map[string]bool{}
-	builds := false
+	follows, builds := false, false
 	for i, of := range s.Sources {
 		at := fmt.Sprintf("spec.sources[%d].name", i)
+		follows = follows || of.Build == inputs.Flux || of.Build == inputs.ArgoCD
 		if builds = builds || of.Build != inputs.Plain; of.Name == "" {
 			continue
 		}
@@ -49,6 +50,7 @@ func validateSourceRefs(s *Spec) findings {
 		f.check(!names[of.Name], at, "", "is the name of another source too")
 		names[of.Name] = true
 	}
+	hasEffect := len(s.SourceRefs) == 0 || follows
 	for _, ref := range slices.Sorted(maps.Keys(s.SourceRefs)) {
 		at, name := "spec.sourceRefs["+ref+"]", s.SourceRefs[ref]
 		f.check(names[name], at, "give the source this name in sources[].name", "no source has the name %q", name)
@@ -56,11 +58,12 @@ func validateSourceRefs(s *Spec) findings {
 		isKind := slices.Contains([]string{"GitRepository", "OCIRepository", "Bucket",
 			"ExternalArtifact"}, kind) &&
 			strings.Count(ref, "/") == 2
+		hasEffect = hasEffect || builds && !isKind
 		f.check(isKind || strings.Contains(ref, "://") || strings.Contains(ref, ":"), at,
 			"write it as GitRepository/NAMESPACE/NAME (also OCIRepository, Bucket and ExternalArtifact), or as a URL",
 			"names no source of Flux, and no repository")
 	}
-	f.check(builds || len(s.SourceRefs) == 0, "spec.sourceRefs", "set build: auto, flux or argocd in a source",
-		"has no effect, because no source is built")
+	f.check(hasEffect, "spec.sourceRefs", "set build: flux or build: argocd in a source",
+		"has no effect, because no source follows custom resources")
 	return f
 }

@@ -52,7 +52,7 @@ func (d *treeDiff) findLayouts() (err error) {
 
 // repositories are the source and those mounted in it.
 func (d *treeDiff) repositories() roots.Repositories {
-	out := roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: map[string]roots.Revision{}}
+	out := roots.Repositories{URL: d.Source.URL, Output: d.Output, Folders: d.References, Revisions: map[string]roots.Revision{}}
 	add := func(folder string, of *Source) {
 		if of.Ref.Branch != "HEAD" { // a folder that somebody chose, whatever its revision is
 			out.Revisions[folder] = revision(of.Ref)

@@ -3,6 +3,7 @@ package argocd
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -38,6 +39,13 @@ func (a *Application) warnings(known roots.Repositories) diag.List {
 		}
 	}
 	return out
+}
+
+// appliesOutput reports whether all sources are what agentry writes.
+func (a *Application) appliesOutput(known roots.Repositories) bool {
+	return len(a.Spec.Sources) > 0 && !slices.ContainsFunc(a.Spec.Sources, func(s Source) bool {
+		return s.Chart != "" || !known.IsOutput(s.RepoURL, s.TargetRevision)
+	})
 }
 
 // setWarnings returns a warning for each generator of an ApplicationSet with another revision than the pipeline reads.

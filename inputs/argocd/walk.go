@@ -178,6 +178,9 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 		root.Problem, _ = err.(*diag.Diagnostic)
 		return root, true
 	}
+	if app.appliesOutput(r.Repositories) {
+		return root, false
+	}
 	root.Namespace = app.Spec.Destination.Namespace
 	root.Make, root.Warnings = applicationMaker{*app, r.Repositories, r.Plugins}, app.warnings(r.Repositories)
 	switch {

@@ -185,6 +185,7 @@ func (r *run) addKustomization(k *kustomization) {
 // next removes and returns the waiting Kustomizations that can be built now: those that miss no object, else those
 // that miss only optional objects, else all.
 func (r *run) next() []*kustomization {
+	r.waiting = slices.DeleteFunc(r.waiting, r.appliesOutput)
 	slices.SortFunc(r.waiting, func(a, b *kustomization) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
@@ -289,23 +290,34 @@ func (r *run) root(k *kustomization) roots.Root {
 	return refused(k.emptyRoot(), p)
 }
 
+// appliesOutput reports whether a Kustomization applies what agentry writes.
+func (r *run) appliesOutput(k *kustomization) bool {
+	ref := k.source()
+	source := r.object(ref.Kind, ref.Namespace, ref.Name)
+	return ref.Kind == "GitRepository" && r.Repositories.IsOutput(text(source, "spec.url"), revision(source))
+}
+
+// revision returns the ref of a GitRepository.
+func revision(source map[string]any) string {
+	spec, _ := source["spec"].(map[string]any)
+	wanted, _ := spec["ref"].(map[string]any)
+	for _, one := range []string{"commit", "name", "semver", "tag", "branch"} { // Flux's order of precedence
+		if name, _ := wanted[one].(string); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
 // warnings returns a warning if a source wants another revision of the repository mounted at top than the pipeline
 // reads. Each source is checked once, at the first field that names it.
 func (r *run) warnings(source ObjectRef, field, top string) diag.List {
 	id := source.Kind + "/" + source.Namespace + "/" + source.Name
-	spec, _ := r.objects[id]["spec"].(map[string]any)
-	wanted, _ := spec["ref"].(map[string]any)
 	if source.Kind != "GitRepository" || r.warned[id] {
 		return nil
 	}
 	r.warned[id] = true
-	// Flux's order of precedence.
-	for _, one := range []string{"commit", "name", "semver", "tag", "branch"} {
-		if name, _ := wanted[one].(string); name != "" {
-			return r.Repositories.Warn(top, field, name)
-		}
-	}
-	return nil
+	return r.Repositories.Warn(top, field, revision(r.objects[id]))
 }
 
 // once returns the problems that were not reported before: one Secret is reported once, whatever fields name it.

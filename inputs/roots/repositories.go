@@ -19,6 +19,21 @@ type Repositories struct {
 	Folders map[string]string
 	// Revisions are the refs at which repositories are read, by folder. Without one, no revision is checked.
 	Revisions map[string]Revision
+	// Output is where agentry writes. What applies it is not followed: it applies objects made of those that are read.
+	Output Output
+}
+
+// Output is the repository and the branches that agentry writes.
+type Output struct {
+	URL      string
+	Branches []string
+}
+
+// IsOutput reports whether a revision of a repository is written by agentry.
+func (r Repositories) IsOutput(url, revision string) bool {
+	branch := strings.TrimPrefix(revision, "refs/heads/")
+	return branch != "" && location(url) != "" && location(url) == location(r.Output.URL) &&
+		slices.Contains(r.Output.Branches, branch)
 }
 
 // Revision is the ref at which a repository is read.

@@ -65,7 +65,7 @@ func (u *Unit) manifests() (out []difference.Manifest) {
 
 // Version returns the object of a file for a comparison.
 func (f *File) Version() difference.Version {
-	out := difference.Version{Text: f.Data, Value: f.Value, ConfigKey: f.ConfigKey}
+	out := difference.Version{Text: f.Text(), Value: f.Value, ConfigKey: f.ConfigKey}
 	if f.Config != nil {
 		out.Values = func() map[string]any { return agent.Values(f.Config, f.ConfigKey != agent.Runtime().ConfigKey) }
 	}

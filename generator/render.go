@@ -3,6 +3,7 @@ package generator
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -69,6 +70,11 @@ type Options struct {
 	// Admit is asked before anything is rendered whether about so many bytes of memory may be used, and before each
 	// unit whether to go on, for no bytes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
 	Admit func(bytes int64) error
+	// KeepBytes is how many bytes of files keep the values that they were printed from, which are several times as large.
+	// [Output.Version] makes those of other files again. Zero means no limit. Store, unless it is nil, returns the bytes
+	// of these other files in a form that takes less memory.
+	KeepBytes int64
+	Store     func(data []byte) Stored
 	// LastGood knows what units were last rendered from and to; nil if nothing is known of that.
 	LastGood LastGood
 	// Current has the units of an earlier render that are known to be what LastGood has. They are not compared with it
@@ -151,13 +157,18 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		}
 	}
 	out.alone = make([]*Unit, len(out.Hierarchies))
+	var kept atomic.Int64
 	panics.Each(len(out.alone), func(i int) {
 		if opts.mayGoOn() != nil {
 			return
 		}
 		h := out.Hierarchies[i]
 		if out.alone[i] = known.unit(i, h, set); out.alone[i] == nil || !r.mayTakeOver(out.alone[i]) {
-			out.alone[i] = r.unit(h)
+			u := r.unit(h)
+			if kept.Add(u.bytes()) > opts.KeepBytes && opts.KeepBytes > 0 {
+				u = u.lean().stored(opts.Store)
+			}
+			out.alone[i] = u
 		}
 	})
 	if out.Refused = opts.mayGoOn(); out.Refused != nil {

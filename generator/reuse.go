@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
@@ -161,22 +162,66 @@ func (out *Output) WithoutBytes(drop func(*Unit) bool) *Output {
 }
 
 func (u *Unit) withoutBytes() *Unit {
-	stripped := *u
-	stripped.Files, stripped.isStripped = slices.Clone(u.Files), true
+	stripped := u.lean()
+	stripped.isStripped = true
 	for i := range stripped.Files {
-		f := &stripped.Files[i]
-		f.Data, f.Value, f.Config = nil, nil, nil
+		stripped.Files[i].Data, stripped.Files[i].Stored = nil, nil
 	}
-	return &stripped
+	return stripped
 }
 
-// Files returns the files of a unit of the output, with their bytes.
+// lean returns the unit without the values that its files were printed from.
+func (u *Unit) lean() *Unit {
+	lean := *u
+	lean.Files, lean.isLean = slices.Clone(u.Files), true
+	for i := range lean.Files {
+		lean.Files[i].Value, lean.Files[i].Config = nil, nil
+	}
+	return &lean
+}
+
+// stored replaces the bytes of the files by what store returns.
+func (u *Unit) stored(store func([]byte) Stored) *Unit {
+	for i := range u.Files {
+		if f := &u.Files[i]; store != nil {
+			f.Stored, f.Data = store(f.Data), nil
+		}
+	}
+	return u
+}
+
+// bytes returns the size of the files.
+func (u *Unit) bytes() (sum int64) {
+	for i := range u.Files {
+		sum += int64(len(u.Files[i].Data))
+	}
+	return sum
+}
+
+// Files returns the files of a unit of the output, with their bytes and values.
 func (out *Output) Files(u *Unit) []File {
-	if !u.isStripped {
+	if !u.isLean {
 		return u.Files
 	}
 	set, leftOut := out.renderer.versions(u.Held)
 	return out.renderer.attempt(u.Hierarchy, set, leftOut).Result.files
+}
+
+// Version returns the object of a file of a unit of the output for a comparison.
+func (out *Output) Version(u *Unit, f *File) difference.Version {
+	v := f.Version()
+	if f.Config != nil || f.ConfigKey == "" {
+		return v
+	}
+	v.Values = func() map[string]any {
+		for _, again := range out.Files(u) {
+			if again.Path == f.Path && again.Config != nil {
+				return again.Version().Values()
+			}
+		}
+		return nil
+	}
+	return v
 }
 
 // versions returns the set that a unit was rendered from, with the stand-ins of what it held, and the objects that were

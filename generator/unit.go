@@ -42,8 +42,8 @@ type Unit struct {
 	matched map[int]bool // the numbers of the changes that match one of its objects
 	diags   diag.List
 	basis   basis
-	// isStripped means that the files have no bytes.
-	isStripped bool
+	// isStripped means that the files have no bytes, and isLean that they have only their bytes.
+	isStripped, isLean bool
 }
 
 // objects yields the objects that the unit renders.
@@ -63,13 +63,15 @@ type File struct {
 	// Path is relative to the unit's folder, slash-separated.
 	Path string
 	Data []byte
+	// Stored has the bytes in place of Data, unless it is nil: see [Options.Store].
+	Stored Stored
 	// Object is the object in the file; zero for a kustomization or a review text.
 	Object manifest.ID
 	// Value is the object as its Kubernetes type; a Secret has no data. It is nil for an object that is passed through,
-	// and after [Output.WithoutBytes].
+	// for a unit beyond [Options.KeepBytes], and after [Output.WithoutBytes].
 	Value workload.Resource
 	// Config is the configuration that a Secret holds, alone or as one of several Secrets with a file each. It is nil
-	// for any other object, and after [Output.WithoutBytes]. ConfigKey is the key of the configuration, or of the file,
+	// for any other object, and where Value is nil. ConfigKey is the key of the configuration, or of the file,
 	// in the Secret.
 	Config    *model.Config
 	ConfigKey string
@@ -81,9 +83,20 @@ type File struct {
 	Masked string
 }
 
+// Stored are the bytes of a file in another form.
+type Stored interface{ Bytes() []byte }
+
+// Text returns the bytes of the file.
+func (f *File) Text() []byte {
+	if f.Stored != nil {
+		return f.Stored.Bytes()
+	}
+	return f.Data
+}
+
 // Workload returns the workload in a file, or nil if there is none. One that is passed through is read.
 func (f *File) Workload() workload.Resource {
-	return workload.Workload(f.Object.Kind, f.Value, f.Data)
+	return workload.Workload(f.Object.Kind, f.Value, f.Text())
 }
 
 // newUnit makes a unit of what its hierarchy was rendered to.

@@ -66,6 +66,10 @@ func (p *pass) run(ctx context.Context) error {
 	return err
 }
 
+// keepBytes is how many bytes of files a pass keeps with the values that they were printed from. More are printed once
+// more if a difference needs the values.
+const keepBytes = 16 << 20
+
 // decide reads and renders the inputs, and decides what becomes of the units. A refusal is in the report.
 func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*plan.Plan, error) {
 	output := &p.pipeline.Spec.Output
@@ -90,6 +94,9 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	}
 	options.LastGood, options.Current = in.LastGood, in.Current
 	options.Admit = p.budget.Take
+	if !p.options.ReportRendered {
+		options.KeepBytes, options.Store = keepBytes, func(data []byte) generator.Stored { return object.NewBlob(data) }
+	}
 	set, err := p.decrypt(ctx, in.Objects.Set, &options)
 	if err != nil {
 		return nil, err
@@ -192,7 +199,7 @@ func (p *pass) renderBase(ctx context.Context, history source.History, now *gene
 		return nil
 	}
 	options := p.render
-	options.Admit = history.Budget.Take
+	options.Admit, options.KeepBytes = history.Budget.Take, 1
 	if out := generator.Render(set, options, now); out.Refused == nil {
 		return out
 	}

@@ -77,7 +77,7 @@ func metadataOf(inputs *publish.Inputs, c *plan.Change, dry publish.Dry) publish
 // explain reports what changes, and what it means. A pass that pushes does not keep this report: it is in the commit's
 // message.
 func (p *pass) explain(c *plan.Change) (err error) {
-	if err = c.Compare(); err != nil {
+	if err = c.Compare(p.options.DryRun || p.promotes()); err != nil {
 		return err
 	}
 	if p.report.Changes, err = c.Files(); err != nil {

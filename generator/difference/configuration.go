@@ -38,7 +38,7 @@ func (c *configuration) hasAgentTerms() bool { return c == nil || c.values != ni
 // node returns the value of the configuration.
 func (c *configuration) node(agentTerms bool) *node {
 	if c.values != nil && agentTerms {
-		return newNode(c.key, nil, c.values())
+		return &node{name: c.key, values: c.values}
 	}
 	var all []any
 	for _, m := range c.manifests {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"iter"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -87,14 +88,32 @@ func (d *Difference) IsEmpty() bool { return len(d.Objects) == 0 && d.short == n
 func Compare(pairs []Pair) *Difference {
 	pairs = slices.Clone(pairs)
 	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Unit, b.Unit), a.ID.Compare(b.ID)) })
-	d := &Difference{Consequences: []Consequence{}, Objects: []Object{}}
-	for len(pairs) > 0 {
-		n := 1
-		for n < len(pairs) && pairs[n].Unit == pairs[0].Unit {
-			n++
+	return CompareUnits(func(yield func([]Pair) bool) {
+		for len(pairs) > 0 {
+			n := 1
+			for n < len(pairs) && pairs[n].Unit == pairs[0].Unit {
+				n++
+			}
+			if !yield(pairs[:n]) {
+				return
+			}
+			pairs = pairs[n:]
 		}
-		d.compareUnit(pairs[:n])
-		pairs = pairs[n:]
+	}, true)
+}
+
+// CompareUnits is like [Compare] for the pairs of one unit after the other, in the order of the units. Without details,
+// objects have no changes: they are most of a difference, and [Difference.Brief] does not need them.
+func CompareUnits(units iter.Seq[[]Pair], withDetails bool) *Difference {
+	d := &Difference{Consequences: []Consequence{}, Objects: []Object{}}
+	for pairs := range units {
+		first := len(d.Objects)
+		d.compareUnit(pairs)
+		for i := range d.Objects[first:] {
+			if !withDetails {
+				d.Objects[first+i].Changes = nil
+			}
+		}
 	}
 	slices.SortStableFunc(d.Consequences, func(a, b Consequence) int {
 		return cmp.Compare(a.Kind.rank(), b.Kind.rank())

@@ -29,6 +29,8 @@ type node struct {
 	entry bool
 	// job is the source of a node that is a job of a configuration that was not read from text.
 	job Job
+	// values returns the value of a configuration that was not read from text.
+	values func() map[string]any
 
 	name   string // of the field with this value, or with a list of it
 	parent *node  // nil at the top
@@ -67,6 +69,8 @@ func (n *node) read() *node {
 	switch {
 	case n.job != nil:
 		n.set(n.job.Fields())
+	case n.values != nil:
+		n.set(n.values())
 	case len(n.text) < decodeBelow || !n.split():
 		n.decode()
 	}

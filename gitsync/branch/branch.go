@@ -174,7 +174,7 @@ func (b *Branch) hasFiles() (bool, error) {
 }
 
 // Equals compares the file at a path from the root of the branch with data.
-func (b *Branch) Equals(name string, data []byte) (same, exists bool, err error) {
+func (b *Branch) Equals(name string, content plumbing.Hash) (same, exists bool, err error) {
 	if b.Tree.IsZero() {
 		return false, false, nil
 	}
@@ -182,7 +182,7 @@ func (b *Branch) Equals(name string, data []byte) (same, exists bool, err error)
 	if errors.Is(err, object.ErrPathNotFound) {
 		return false, false, nil
 	}
-	return HasContent(entry, data), true, err
+	return HasContent(entry, content), true, err
 }
 
 // Read returns the content of a plain file at a path from the root of the branch, or nil if there is none.
@@ -205,8 +205,8 @@ func (b *Branch) Read(name string) ([]byte, error) {
 }
 
 // HasContent reports whether an entry is a plain file with that content.
-func HasContent(e object.Entry, data []byte) bool {
-	return e.Mode == filemode.Regular && e.Hash == plumbing.ComputeHash(plumbing.BlobObject, data)
+func HasContent(e object.Entry, content plumbing.Hash) bool {
+	return e.Mode == filemode.Regular && e.Hash == content
 }
 
 // OwnsRoot looks up a file at the output path, outside of the units, in the inventory.

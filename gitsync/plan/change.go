@@ -99,7 +99,7 @@ func (c *Change) editFiles(u *Unit) error {
 	for _, f := range u.files() {
 		wanted[f.Path] = true
 		current, exists := u.folder.Entries[f.Path]
-		if exists && branch.HasContent(current, f.Data) {
+		if exists && branch.HasContent(current, hashOf(&f)) {
 			continue
 		}
 		listed, ours := u.folder.Inventory.File(f.Path)
@@ -112,7 +112,7 @@ func (c *Change) editFiles(u *Unit) error {
 				return err
 			}
 		}
-		c.Edits[c.at(u.Name, f.Path)] = object.Edit{Data: f.Data}
+		c.Edits[c.at(u.Name, f.Path)] = editOf(&f)
 		changed = true
 	}
 	for _, f := range u.folder.Inventory.Files {
@@ -171,7 +171,7 @@ func (c *Change) editRoot() error {
 	slices.Sort(c.Units)
 	data, b := generator.Kustomization(c.Units), c.plan.Branch
 	name := c.at(generator.KustomizationFile)
-	same, exists, err := b.Equals(name, data)
+	same, exists, err := b.Equals(name, object.HashOf(data))
 	if err != nil || same {
 		return err
 	}

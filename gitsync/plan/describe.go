@@ -21,7 +21,7 @@ func (c *Change) Describe(metadata any) error {
 	root := map[string][]byte{generator.KustomizationFile: generator.Kustomization(c.Units),
 		branch.ReadmeFile: c.Readme(), branch.AttributesFile: []byte(branch.Attributes)}
 	for _, name := range []string{branch.AttributesFile, branch.ReadmeFile, generator.KustomizationFile} {
-		_, exists, err := b.Equals(c.at(name), root[name])
+		_, exists, err := b.Equals(c.at(name), object.HashOf(root[name]))
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (c *Change) put(name string, v any, ours bool) error {
 }
 
 func (c *Change) putText(name string, data []byte, ours bool) error {
-	_, exists, err := c.plan.Branch.Equals(name, data)
+	_, exists, err := c.plan.Branch.Equals(name, object.HashOf(data))
 	if err != nil {
 		return err
 	}

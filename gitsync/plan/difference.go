@@ -16,23 +16,27 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/seal"
 )
 
-// Compare finds what the change means to those who apply the output. Units that stay are not read.
-func (c *Change) Compare() error {
-	var pairs []difference.Pair
-	for i := range c.plan.Units {
-		u := &c.plan.Units[i]
-		if u.State != UnitAdded && u.State != UnitChanged && u.State != UnitRemoved {
-			continue
+// Compare finds what the change means to those who apply the output, with or without the details of objects. Units that
+// stay are not read.
+func (c *Change) Compare(withDetails bool) (err error) {
+	c.Difference = difference.CompareUnits(func(yield func([]difference.Pair) bool) {
+		for i := range c.plan.Units {
+			u := &c.plan.Units[i]
+			if u.State != UnitAdded && u.State != UnitChanged && u.State != UnitRemoved {
+				continue
+			}
+			var pairs []difference.Pair
+			if pairs, err = c.plan.pairs(u); err != nil {
+				return
+			}
+			slices.SortFunc(pairs, func(a, b difference.Pair) int { return a.ID.Compare(b.ID) })
+			if len(pairs) > 0 && !yield(pairs) {
+				return
+			}
 		}
-		more, err := u.pairs(func() []generator.File { return c.plan.lastFiles(u) })
-		if err != nil {
-			return err
-		}
-		pairs = append(pairs, more...)
-	}
-	c.Difference = difference.Compare(pairs)
+	}, withDetails)
 	generator.AddSettings(c.Difference, c.plan.Rendered.Units)
-	return nil
+	return err
 }
 
 // lastFiles returns the files of a unit as they were rendered last, if the branch has them. It renders them once more,
@@ -54,42 +58,41 @@ func (p *Plan) lastFiles(u *Unit) []generator.File {
 	}
 	return slices.DeleteFunc(slices.Clone(base.Files(base.Units[i])), func(f generator.File) bool {
 		written, exists := u.folder.Entries[f.Path]
-		return !exists || !branch.HasContent(written, f.Data)
+		return !exists || !branch.HasContent(written, hashOf(&f))
 	})
 }
 
-// pairs returns the objects of the unit as agentry last wrote them, and as they will be. last returns the files as they
-// were rendered last, as far as they are known.
-func (u *Unit) pairs(last func() []generator.File) (out []difference.Pair, err error) {
-	last = sync.OnceValue(last)
+// pairs returns the objects of a unit as agentry last wrote them, and as they will be.
+func (p *Plan) pairs(u *Unit) (out []difference.Pair, err error) {
+	last := sync.OnceValue(func() []generator.File { return p.lastFiles(u) })
 	wanted := map[string]bool{}
 	if u.action == write {
-		for _, f := range u.files() {
+		for i, f := range u.files() {
 			if !f.Manifest || f.Object.Kind == "" {
 				continue
 			}
 			wanted[f.Path] = true
-			p := difference.Pair{Unit: u.Name, ID: f.Object, After: f.Version()}
-			p.Before = p.After // restoring a file is not a change
+			pair := difference.Pair{Unit: u.Name, ID: f.Object, After: p.Rendered.Version(u.rendered, &u.files()[i])}
+			pair.Before = pair.After // restoring a file is not a change
 			listed, _ := u.folder.Inventory.File(f.Path)
 			current, exists := u.folder.Entries[f.Path]
 			restored := exists
-			if exists && !branch.HasContent(current, f.Data) {
-				if restored, err = u.folder.WasWritten(f.Path, f.Data); err != nil {
+			if exists && !branch.HasContent(current, hashOf(&f)) {
+				if restored, err = u.folder.WasWritten(f.Path, f.Text()); err != nil {
 					return nil, err
 				}
 			}
 			if !restored {
-				if p.Before, err = u.before(f.Path, last); err != nil {
+				if pair.Before, err = u.before(f.Path, last); err != nil {
 					return nil, err
 				}
-				p.OnlySecrets = f.Masked != "" && f.Masked == listed.Masked
+				pair.OnlySecrets = f.Masked != "" && f.Masked == listed.Masked
 			}
-			p = u.redact(p)
+			pair = u.redact(pair)
 			if u.renewed[f.Path] {
-				p.IsEncrypted, p.OnlySecrets = false, false
+				pair.IsEncrypted, pair.OnlySecrets = false, false
 			}
-			out = append(out, p)
+			out = append(out, pair)
 		}
 	}
 	for _, f := range u.folder.Inventory.Files {
@@ -97,11 +100,11 @@ func (u *Unit) pairs(last func() []generator.File) (out []difference.Pair, err e
 		if wanted[f.Path] || !isObject || !strings.HasSuffix(f.Path, ".yaml") {
 			continue
 		}
-		p := difference.Pair{Unit: u.Name, ID: id}
-		if p.Before, err = u.before(f.Path, last); err != nil {
+		pair := difference.Pair{Unit: u.Name, ID: id}
+		if pair.Before, err = u.before(f.Path, last); err != nil {
 			return nil, err
 		}
-		out = append(out, u.redact(p))
+		out = append(out, u.redact(pair))
 	}
 	return out, nil
 }

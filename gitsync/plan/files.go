@@ -3,7 +3,23 @@ package plan
 import (
 	"cmp"
 	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
+
+// editOf returns the edit that writes a file.
+func editOf(f *generator.File) object.Edit {
+	if blob, ok := f.Stored.(object.Blob); ok {
+		return object.Edit{Blob: &blob}
+	}
+	return object.Edit{Data: f.Data}
+}
+
+// hashOf returns the hash of a file.
+func hashOf(f *generator.File) plumbing.Hash { return editOf(f).Hash() }
 
 // FileChange is one file of a commit.
 type FileChange struct {
@@ -15,7 +31,7 @@ type FileChange struct {
 func (c *Change) Files() ([]FileChange, error) {
 	var out []FileChange
 	for name, edit := range c.Edits {
-		same, exists, err := c.plan.Branch.Equals(name, edit.Data)
+		same, exists, err := c.plan.Branch.Equals(name, edit.Hash())
 		if err != nil {
 			return nil, err
 		}

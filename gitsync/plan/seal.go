@@ -38,14 +38,14 @@ func (p *Plan) Seal(ctx context.Context, with Sealing) error {
 			if f.Masked != "" {
 				f.Masked = with.Sealer.Sum("masked", f.Object, f.Masked)
 			}
-			if f.Object.Kind != "Secret" || !seal.IsClear(f.Data) {
+			if f.Object.Kind != "Secret" || !seal.IsClear(f.Text()) {
 				continue
 			}
 			to, err := with.To(p.Branch.At(u.Name, f.Path))
 			if err != nil {
 				return err
 			}
-			secrets = append(secrets, seal.Secret{ID: f.Object, To: to, Clear: f.Data,
+			secrets = append(secrets, seal.Secret{ID: f.Object, To: to, Clear: f.Text(),
 				Known: p.known(u, f.Path, with.Known)})
 			files, units = append(files, f), append(units, u)
 		}
@@ -56,7 +56,7 @@ func (p *Plan) Seal(ctx context.Context, with Sealing) error {
 		return err
 	}
 	for i, s := range sealed {
-		files[i].Data = s.Data
+		files[i].Data, files[i].Stored = s.Data, nil
 		units[i].renewed[files[i].Path] = s.State == seal.Renewed
 		if s.OtherKey {
 			p.otherKeys++

@@ -49,7 +49,7 @@ func (o *Output) IsProposed(edits map[string]object.Edit) (message string, propo
 	}
 	want := map[string]object.Entry{}
 	for name, edit := range edits {
-		same, exists, err := o.Branch.Equals(name, edit.Data)
+		same, exists, err := o.Branch.Equals(name, edit.Hash())
 		switch {
 		case err != nil:
 			return "", false, err
@@ -58,7 +58,7 @@ func (o *Output) IsProposed(edits map[string]object.Edit) (message string, propo
 			want[name] = object.Entry{}
 		default:
 			want[name] = object.Entry{Mode: filemode.Regular,
-				Hash: plumbing.ComputeHash(plumbing.BlobObject, edit.Data)}
+				Hash: edit.Hash()}
 		}
 	}
 	same := maps.EqualFunc(got, want, func(a, b object.Entry) bool { return a.Hash == b.Hash && a.Mode == b.Mode })

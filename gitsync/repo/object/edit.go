@@ -19,7 +19,16 @@ var (
 // Edit is the new content of a path, or its removal.
 type Edit struct {
 	Data   []byte // the caller must not change it afterwards
+	Blob   *Blob  // in place of Data, unless it is nil
 	Remove bool   // removing a missing file is not an error
+}
+
+// Hash returns the hash of the new content.
+func (e Edit) Hash() plumbing.Hash {
+	if e.Blob != nil {
+		return e.Blob.Hash
+	}
+	return HashOf(e.Data)
 }
 
 // EditTree returns a tree that differs from base only at the paths of edits. Unchanged subtrees keep their
@@ -54,8 +63,13 @@ func (w *Writer) setFile(e Edit) func(Entry) (Entry, error) {
 		if old.Mode == filemode.Dir {
 			return Entry{}, errIsDirectory
 		}
-		next := Entry{Mode: filemode.Regular, Hash: plumbing.ComputeHash(plumbing.BlobObject, e.Data)}
-		if old.Hash != next.Hash {
+		next := Entry{Mode: filemode.Regular, Hash: e.Hash()}
+		switch {
+		case old.Hash == next.Hash:
+		case e.Blob != nil:
+			w.objects[next.Hash] = store.Object{Hash: next.Hash, Kind: plumbing.BlobObject, Deflated: e.Blob.deflated,
+				Size: e.Blob.size}
+		default:
 			w.objects[next.Hash] = store.Object{Hash: next.Hash, Kind: plumbing.BlobObject, Content: e.Data}
 		}
 		return next, nil

@@ -6,6 +6,8 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
@@ -16,6 +18,30 @@ type Object struct {
 	Hash    plumbing.Hash
 	Kind    plumbing.ObjectType
 	Content []byte
+	// Deflated, if not nil, is the content of Size bytes as [Deflate] returns it, and Content is nil.
+	Deflated []byte
+	Size     int
+}
+
+// deflaters are reused, because a new one needs more memory than most objects.
+var deflaters = sync.Pool{New: func() any {
+	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // cannot fail: the level is valid
+	return z
+}}
+
+// Deflate compresses a content as a pack has it.
+func Deflate(content []byte) []byte {
+	var out bytes.Buffer
+	deflate(&out, content)
+	return slices.Clip(bytes.Clone(out.Bytes()))
+}
+
+func deflate(out *bytes.Buffer, content []byte) {
+	z := deflaters.Get().(*zlib.Writer)
+	defer deflaters.Put(z)
+	z.Reset(out)
+	_, _ = z.Write(content) // a bytes.Buffer never fails
+	_ = z.Close()
 }
 
 // Packed is a pack in memory.
@@ -41,19 +67,14 @@ func Encode(objects []Object) (Packed, error) {
 	if err := index.OnHeader(uint32(len(objects))); err != nil {
 		return Packed{}, err
 	}
-	z, err := zlib.NewWriterLevel(&out, zlib.BestSpeed)
-	if err != nil {
-		return Packed{}, err
-	}
 	for _, o := range objects {
 		start := out.Len()
-		writeObjectHeader(&out, o.Kind, len(o.Content))
-		z.Reset(&out)
-		if _, err := z.Write(o.Content); err != nil {
-			return Packed{}, err
-		}
-		if err := z.Close(); err != nil {
-			return Packed{}, err
+		if o.Deflated != nil {
+			writeObjectHeader(&out, o.Kind, o.Size)
+			out.Write(o.Deflated)
+		} else {
+			writeObjectHeader(&out, o.Kind, len(o.Content))
+			deflate(&out, o.Content)
 		}
 		index.Add(o.Hash, uint64(start), crc32.ChecksumIEEE(out.Bytes()[start:]))
 	}

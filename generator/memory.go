@@ -1,6 +1,8 @@
 package generator
 
 import (
+	"runtime"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
@@ -15,19 +17,26 @@ const (
 	bytesPerUnit      = 64 << 10
 	copiesOfText      = 2
 	copiesOfWrittenBy = 8
+	// copiesOfKept is for a byte of a file that keeps its values, and bytesPerLean for a unit whose files are stored.
+	copiesOfKept = 8
+	bytesPerLean = 24 << 10
 )
 
-// memoryFor estimates the memory that rendering takes. A small text can render to any size, because each of many agents
+// memoryFor estimates the memory that rendering takes, without that of stored files. A small text can render to any size, because each of many agents
 // can select each of many monitors, and each of many endpoints repeats a part of its monitor.
-func memoryFor(hierarchies []*hierarchy.Hierarchy, set *manifest.Set) int64 {
-	var size int64
+func (o *Options) memoryFor(hierarchies []*hierarchy.Hierarchy, set *manifest.Set) int64 {
+	var all, largest int64
 	for _, h := range hierarchies {
-		size += bytesPerUnit + copiesOfText*compile.Bytes(h)
+		size := bytesPerUnit + copiesOfText*compile.Bytes(h)
 		for o := range h.Objects {
 			size += int64(o.Bytes) + copiesOfWrittenBy*int64(handWritten(o, set))
 		}
+		all, largest = all+size, max(largest, size)
 	}
-	return size
+	if o.Store == nil {
+		return all
+	}
+	return min(all, copiesOfKept*o.KeepBytes+largest*int64(runtime.GOMAXPROCS(0)))
 }
 
 // handWritten returns the bytes of the hand-written jobs that an instance adds.

@@ -67,8 +67,8 @@ type Options struct {
 	Integrations *integration.Catalogue
 	// Ignore says which objects are meant for no GrafanaAgent of the set.
 	Ignore ignore.Rules
-	// Admit is asked before anything is rendered whether about so many bytes of memory may be used, and before each
-	// unit whether to go on, for no bytes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
+	// Admit is asked before anything is rendered whether about so many bytes of memory may be used, before each unit
+	// whether to go on, for no bytes, and after each unit that is stored for what it takes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
 	Admit func(bytes int64) error
 	// KeepBytes is how many bytes of files keep the values that they were printed from, which are several times as large.
 	// [Output.Version] makes those of other files again. Zero means no limit. Store, unless it is nil, returns the bytes
@@ -96,11 +96,14 @@ func (o Options) withDefaults() Options {
 }
 
 // mayGoOn returns the error of [Options.Admit] for no bytes.
-func (o *Options) mayGoOn() error {
+func (o *Options) mayGoOn() error { return o.admit(0) }
+
+// admit returns the error of [Options.Admit].
+func (o *Options) admit(bytes int64) error {
 	if o.Admit == nil {
 		return nil
 	}
-	return o.Admit(0)
+	return o.Admit(bytes)
 }
 
 func (o *Options) policies() secretref.Policies {
@@ -152,14 +155,15 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		out.Hierarchies = hierarchy.Build(set, opts.AgentSelector)
 	}
 	if opts.Admit != nil { // the estimate takes long
-		if out.Refused = opts.Admit(memoryFor(out.Hierarchies, set)); out.Refused != nil {
+		if out.Refused = opts.Admit(opts.memoryFor(out.Hierarchies, set)); out.Refused != nil {
 			return out
 		}
 	}
 	out.alone = make([]*Unit, len(out.Hierarchies))
 	var kept atomic.Int64
+	var refused atomic.Pointer[error]
 	panics.Each(len(out.alone), func(i int) {
-		if opts.mayGoOn() != nil {
+		if refused.Load() != nil || opts.mayGoOn() != nil {
 			return
 		}
 		h := out.Hierarchies[i]
@@ -167,11 +171,17 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 			u := r.unit(h)
 			if kept.Add(u.bytes()) > opts.KeepBytes && opts.KeepBytes > 0 {
 				u = u.lean().stored(opts.Store)
+				if err := opts.admit(bytesPerLean + u.bytes()); err != nil {
+					refused.Store(&err)
+				}
 			}
 			out.alone[i] = u
 		}
 	})
-	if out.Refused = opts.mayGoOn(); out.Refused != nil {
+	if out.Refused = opts.mayGoOn(); out.Refused == nil && refused.Load() != nil {
+		out.Refused = *refused.Load()
+	}
+	if out.Refused != nil {
 		out.Units = out.alone
 		return out
 	}

@@ -190,10 +190,13 @@ func (u *Unit) stored(store func([]byte) Stored) *Unit {
 	return u
 }
 
-// bytes returns the size of the files.
+// bytes returns the size of the files, as they are in memory.
 func (u *Unit) bytes() (sum int64) {
 	for i := range u.Files {
-		sum += int64(len(u.Files[i].Data))
+		f := &u.Files[i]
+		if sum += int64(len(f.Data)); f.Stored != nil {
+			sum += int64(f.Stored.Len())
+		}
 	}
 	return sum
 }

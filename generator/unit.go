@@ -83,8 +83,11 @@ type File struct {
 	Masked string
 }
 
-// Stored are the bytes of a file in another form.
-type Stored interface{ Bytes() []byte }
+// Stored are the bytes of a file in another form, of Len bytes.
+type Stored interface {
+	Bytes() []byte
+	Len() int
+}
 
 // Text returns the bytes of the file.
 func (f *File) Text() []byte {

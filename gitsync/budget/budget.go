@@ -1,10 +1,10 @@
 // Package budget bounds the memory that pipelines use, so that no repository, however hostile, can end the process and
 // with it all other pipelines.
 //
-// The bounds are parts of the memory of the process ([New]). A [Pass] reserves the estimated memory of everything that
-// it keeps and renders beforehand. A pass that needs more than a quarter of the memory fails alone. Small passes run in
-// parallel, large ones one after the other ([Pass.Take]). Unpacking and parsing, in all passes and fetches together,
-// may use a sixth ([Budget.Work]).
+// The bounds are parts of the memory of the process. A [Pass] reserves the estimated memory of everything that it keeps
+// and renders beforehand. A pass that needs more than a quarter of the memory ([New]), or three if it is the only one
+// of the process ([ForOne]), fails alone. Small passes run in parallel, large ones one after the other
+// ([Pass.Take]). Unpacking and parsing, in all passes and fetches together, may use a sixth ([Budget.Work]).
 //
 // Package manifest bounds single files, documents and values.
 package budget
@@ -33,7 +33,7 @@ const (
 )
 
 // ErrExceeded means that a pass needs more memory than allowed.
-var ErrExceeded = fmt.Errorf("%w: one pass may need a quarter of the memory", limit.ErrTooLarge)
+var ErrExceeded = fmt.Errorf("%w: a pass needs too much memory", limit.ErrTooLarge)
 
 // Budget is the memory budget of a process. It is safe for concurrent use.
 type Budget struct {
@@ -51,6 +51,13 @@ func New(memory int64) *Budget {
 	b := &Budget{pass: memory / passPart, share: memory / sharePart, workMax: memory / workPart,
 		large: make(chan struct{}, 1)}
 	b.work = semaphore.NewWeighted(b.workMax)
+	return b
+}
+
+// ForOne returns the budget of a process that makes one pass after the other, and keeps nothing between them.
+func ForOne(memory int64) *Budget {
+	b := New(memory)
+	b.pass = b.pass * passPart / 4 * 3
 	return b
 }
 
@@ -115,7 +122,8 @@ func (p *Pass) Take(bytes int64) error {
 	p.taken += bytes
 	switch {
 	case p.taken > p.budget.pass:
-		return fmt.Errorf("%w (%d MiB)", ErrExceeded, p.budget.pass>>20)
+		return fmt.Errorf("%w, and may use %d MiB of the %d MiB of this process", ErrExceeded, p.budget.pass>>20,
+			p.budget.workMax*workPart>>20)
 	case p.large || p.taken <= p.budget.share:
 		return context.Cause(p.ctx)
 	}

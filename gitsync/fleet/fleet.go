@@ -34,7 +34,8 @@ type Options struct {
 	Version string
 	// Workers is how many passes read and render at once. Default GOMAXPROCS.
 	Workers int
-	// MemoryBytes limits the memory that all pipelines together keep between passes. Default 256 MiB.
+	// MemoryBytes limits the memory that all pipelines together keep between passes. Default: a quarter of
+	// the memory of the process, at least 256 MiB.
 	MemoryBytes int64
 	// PassTimeout bounds a pass, and each round of a remote. A pass that is in a library that cannot be stopped is left
 	// alone then: others get its place, and its pipeline waits until it has ended. Default 10 minutes.
@@ -60,7 +61,8 @@ type Options struct {
 
 // Defaults of [Options].
 const (
-	defaultMemoryBytes = 256 << 20
+	minMemoryBytes     = 256 << 20
+	memoryPart         = 4
 	defaultPassTimeout = 10 * time.Minute
 	defaultJitter      = 0.05
 	defaultMinGap      = time.Second
@@ -69,7 +71,7 @@ const (
 
 func (o *Options) setDefaults() {
 	setDefault(&o.Workers, runtime.GOMAXPROCS(0))
-	setDefault(&o.MemoryBytes, defaultMemoryBytes)
+	setDefault(&o.MemoryBytes, max(minMemoryBytes, budget.Memory()/memoryPart))
 	setDefault(&o.PassTimeout, defaultPassTimeout)
 	setDefault(&o.MinGap, defaultMinGap)
 	setDefault(&o.Grace, defaultGrace)

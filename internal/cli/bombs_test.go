@@ -30,7 +30,7 @@ const (
 )
 
 func bombs() map[string]bomb {
-	const exceeded, errors = "one pass may need a quarter of the memory", "error"
+	const exceeded, errors = "a pass needs too much memory", "error"
 	const full = 8<<20 - 200 // bytes of a file
 	list := func(item string, bytes int) string { return strings.Repeat(item, bytes/len(item)) }
 	same := func(text string) func(int) string { return func(int) string { return text } }

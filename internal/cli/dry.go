@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -89,6 +90,7 @@ func (e Env) request(flags *cli.Context, paths []string) (r dryrun.Request, err 
 	if r.Sources, err = sourceFolders(flags.StringSlice("source")); err != nil {
 		return r, err
 	}
+	r.Options.Repo.Budget = budget.ForOne(0)
 	r.Options.AnyRemote = flags.Bool("remotes")
 	r.Options.Version, r.Options.NoDifference, r.Options.OnlyCachedCharts = buildVersion(), true, r.Offline
 	r.Options.CacheDir, err = cacheDir(flags.String("cache-dir"))

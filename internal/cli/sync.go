@@ -13,7 +13,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
@@ -98,7 +100,7 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 
 // passes returns the pipelines to run and their options. There can be pipelines besides an error: see expanded.
 func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipelinefile.Pipeline, gitsync.Options, error) {
-	options := gitsync.Options{Version: buildVersion()}
+	options := gitsync.Options{Version: buildVersion(), Repo: repo.Options{Budget: budget.ForOne(0)}}
 	file, name := flags.String("file"), flags.String("pipeline")
 	fleet, err := e.pipelines(file)
 	if err == nil {

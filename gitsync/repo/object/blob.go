@@ -25,6 +25,9 @@ func NewBlob(content []byte) Blob {
 // HashOf returns the hash of a blob with a content.
 func HashOf(content []byte) plumbing.Hash { return plumbing.ComputeHash(plumbing.BlobObject, content) }
 
+// Len returns the bytes of memory that it takes.
+func (b Blob) Len() int { return len(b.deflated) }
+
 // Bytes returns the content.
 func (b Blob) Bytes() []byte {
 	out := bytes.NewBuffer(make([]byte, 0, b.size+bytes.MinRead))

@@ -203,7 +203,7 @@ func (u *Unit) bytes() (sum int64) {
 
 // Files returns the files of a unit of the output, with their bytes and values.
 func (out *Output) Files(u *Unit) []File {
-	if !u.isLean {
+	if !u.isLean || len(u.Files) == 0 { // a unit that stays as it is has no files
 		return u.Files
 	}
 	set, leftOut := out.renderer.versions(u.Held)

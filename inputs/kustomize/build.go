@@ -73,7 +73,6 @@ func (c *checker) buildRequest(ctx context.Context, opts Options) ([]manifest.Bu
 	if c.absent != nil {
 		return nil, c.absent
 	}
-	opts.Open = c.opening(opts.Open)
 	root := c.files[r.Folder]
 	original := root.Kustomization
 	if err := c.change(r); err != nil {

@@ -102,9 +102,12 @@ func (b *bases) of(address string) (best base, rest string, found bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range b.allowed {
-		const below = "/-"
+		const below = "/-" // the URL may be a host
 		prefix := strings.TrimSuffix(pipeline.RepositoryAddress(strings.TrimSuffix(e.url, "/")+below), below)
 		after, isBelow := strings.CutPrefix(address, prefix)
+		if pipeline.RepositoryAddress(e.url) == address { // however .git is written
+			after, isBelow = "", true
+		}
 		if isBelow && (after == "" || after[0] == '/') && (!found || len(after) < len(rest)) {
 			best, rest, found = e, after, true
 		}
@@ -123,7 +126,12 @@ func (b *bases) Address(raw string) (at string, isAllowed bool) {
 		return "", false
 	}
 	address := pipeline.RepositoryAddress(where)
-	if e, rest, found := b.of(address); found {
+	e, rest, found := b.of(address)
+	if isAbsolute := !found || rest != ""; isAbsolute && strings.HasSuffix(where, ".git") &&
+		!strings.HasSuffix(address, ".git") { // not every server finds a repository without it
+		rest, address = rest+".git", address+".git"
+	}
+	if found {
 		return strings.TrimSuffix(e.url, "/") + rest + query, true
 	}
 	switch scheme, _, _ := strings.Cut(where, "://"); {

@@ -31,7 +31,9 @@ type Build struct {
 }
 
 // IsZero reports whether nothing is set.
-func (b Build) IsZero() bool { return b.Cluster == "" && len(b.Plugins)+len(b.Remotes) == 0 && !b.SharesPaths }
+func (b Build) IsZero() bool {
+	return b.Cluster == "" && len(b.Plugins)+len(b.Remotes) == 0 && !b.SharesPaths
+}
 
 // Remote allows the repositories and files at a URL, and below it. The longest URL counts.
 type Remote struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
@@ -46,6 +47,10 @@ func (r *Renderer) Remote(kind Kind, url, ref string) (Source, bool) {
 		return Source{}, false
 	}
 	at, isAllowed := r.Charts.versions.opts.Remotes.Address(url)
+	if _, query, has := strings.Cut(at, "?"); has {
+		const shown = len(algorithm) + 8
+		ref = digestOf([]byte(query))[:shown] // two files can differ in the query only
+	}
 	return Source{URL: at, Version: ref, Kind: kind}, isAllowed
 }
 

@@ -43,9 +43,9 @@ var user = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 // allSegments means that the whole path of a URL is that of the repository.
 const allSegments = -1
 
-// parseRemote reads a remote entry as kustomize does: see RepoSpec in its package git. kustomize asks the server whether
-// an http or https URL is a file. Here it is one if it must be, or if it has the name of a manifest, and neither a ref
-// nor a mark where the path of a repository ends.
+// parseRemote reads a remote entry as kustomize does: see RepoSpec in its package git. kustomize asks the server
+// whether an http or https URL is a file. Here it is one if it must be, or if it has the name of a manifest, and neither
+// a ref nor a mark where the path of a repository ends.
 func parseRemote(entry string, mustBeFile bool) (Remote, error) {
 	text, query, _ := strings.Cut(entry, "?")
 	scheme, rest, _ := strings.Cut(text, "://")
@@ -201,8 +201,8 @@ func fileName(text string) string {
 	return path.Base(text)
 }
 
-// fetch mounts what was fetched in the tree, and returns its folder there: @NAME- and the start of the commit, or of the
-// digest of a file.
+// fetch mounts what was fetched in the tree, and returns its folder there: @NAME- and the start of the commit, or of
+// the digest of a file.
 func (c *checker) fetch(of chart.Source) (string, error) {
 	pin, err := c.opts.Charts.Pin(of)
 	if err != nil {

@@ -159,7 +159,7 @@ func (p programs) spellings(t *testing.T) {
 		got := ""
 		if len(from.asked) == 1 {
 			url, ref, _ := strings.Cut(from.asked[0], " ")
-			url = strings.Replace(url, "git@github.com:", "github.com:", 1) // git itself would ask as this machine's user
+			url = strings.Replace(url, "git@github.com:", "github.com:", 1) // git would ask as this machine's user
 			if ref == "" {
 				ref = "HEAD"
 			}

@@ -7,9 +7,9 @@ import (
 )
 
 // OneFile returns a repository with one file at its top.
-func OneFile(name string, text []byte) Files { return &oneFile{name, text} }
+func OneFile(name string, text []byte) Files { return &oneFile{name: name, text: text} }
 
-// oneFile is also the information about its file.
+// oneFile is also the information about its file, and with the name "." about the folder.
 type oneFile struct {
 	name string
 	text []byte
@@ -22,10 +22,15 @@ var (
 
 func (f *oneFile) Name() string     { return f.name }
 func (f *oneFile) Size() int64      { return int64(len(f.text)) }
-func (*oneFile) Mode() fs.FileMode  { return 0o444 }
 func (*oneFile) ModTime() time.Time { return time.Time{} }
-func (*oneFile) IsDir() bool        { return false }
+func (f *oneFile) IsDir() bool      { return f.name == "." }
 func (*oneFile) Sys() any           { return nil }
+func (f *oneFile) Mode() fs.FileMode {
+	if f.IsDir() {
+		return fs.ModeDir
+	}
+	return 0
+}
 
 // Open implements [fs.FS]. A [Tree] opens no file: it reads them.
 func (*oneFile) Open(name string) (fs.File, error) {
@@ -34,10 +39,13 @@ func (*oneFile) Open(name string) (fs.File, error) {
 
 // Lstat implements [fs.ReadLinkFS].
 func (f *oneFile) Lstat(name string) (fs.FileInfo, error) {
-	if name != f.name {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	switch name {
+	case f.name:
+		return f, nil
+	case ".":
+		return &oneFile{name: "."}, nil
 	}
-	return f, nil
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
 // ReadLink implements [fs.ReadLinkFS].
@@ -47,8 +55,10 @@ func (*oneFile) ReadLink(name string) (string, error) {
 
 // ReadFile implements [fs.ReadFileFS].
 func (f *oneFile) ReadFile(name string) ([]byte, error) {
-	_, err := f.Lstat(name)
-	return bytes.Clone(f.text), err
+	if name != f.name {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrNotExist}
+	}
+	return bytes.Clone(f.text), nil
 }
 
 // ReadDir implements [fs.ReadDirFS].

@@ -268,8 +268,8 @@ func TestCredentialsOfRemotes(t *testing.T) {
 	}
 }
 
-// TestSignedBases: with verify, only signed commits are built, and what a key signed that is no longer trusted is held at
-// its last state.
+// TestSignedBases: with verify, only signed commits are built, and what a key signed that is no longer trusted is held
+// at its last state.
 func TestSignedBases(t *testing.T) {
 	t.Parallel()
 	r := newBaseRig(t, gittest.HTTPOptions{})

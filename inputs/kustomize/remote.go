@@ -44,8 +44,8 @@ var user = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 const allSegments = -1
 
 // parseRemote reads a remote entry as kustomize does: see RepoSpec in its package git. kustomize asks the server
-// whether an http or https URL is a file. Here it is one if it must be, or if it has the name of a manifest, and neither
-// a ref nor a mark where the path of a repository ends.
+// whether an http or https URL is a file. Here it is one if it must be, or if it has the name of a manifest, and
+// neither a ref nor a mark where the path of a repository ends.
 func parseRemote(entry string, mustBeFile bool) (Remote, error) {
 	text, query, _ := strings.Cut(entry, "?")
 	scheme, rest, _ := strings.Cut(text, "://")

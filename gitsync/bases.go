@@ -188,6 +188,7 @@ func (b *bases) Resolve(ctx context.Context, address, ref string) (string, error
 		return "", err
 	}
 	if plumbing.IsHash(ref) {
+		ref = strings.ToLower(ref)
 		return ref, b.Fetch(ctx, address, ref)
 	}
 	refs, err := r.List(ctx)

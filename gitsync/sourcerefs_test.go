@@ -172,7 +172,7 @@ func TestKustomizationsNameOtherSources(t *testing.T) {
 	}
 	apps.commit("main", plain(base("first")), 0, "apps")
 	kept := base("secret")
-	kept["own/web.yaml"] = monitor("b", "web", "http")
+	kept["own/web.yaml"] = monitor("a", "zzz", "http")
 	private.commit("main", plain(kept), 0, "private")
 	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources,
 		pipeline.Source{Name: "apps", URL: apps.url, Ref: pipeline.Ref{Branch: "main"}},

@@ -34,8 +34,9 @@ func TestSourceRefs(t *testing.T) {
 		"no reference": {spec(map[string]string{"apps": "apps"}, fleet, apps), "spec.sourceRefs[apps]"},
 		"another kind": {spec(map[string]string{"HelmRepository/flux-system/apps": "apps"}, fleet, apps),
 			"spec.sourceRefs[HelmRepository/flux-system/apps]"},
-		"nothing follows": {spec(map[string]string{"GitRepository/flux-system/apps": "apps"}, Source{}, apps),
-			"spec.sourceRefs"},
+		"of kustomizations": {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{}, apps), ""},
+		"nothing is built": {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{Build: inputs.Plain},
+			Source{Name: "apps", Build: inputs.Plain}), "spec.sourceRefs"},
 		"two of the name":     {spec(nil, fleet, apps, apps), "spec.sources[2].name"},
 		"no name of a source": {spec(nil, fleet, Source{Name: "A/b"}), "spec.sources[1].name"},
 	} {

@@ -92,7 +92,8 @@ func (s *Syncer) keepCharts(in *source.Inputs) (pins []chart.Pinned, warnings di
 		switch {
 		case d.IsUnverified:
 			found.Severity, found.Code = diag.Error, diag.ChartUnverified
-			found.Hint = "ask its owner to sign it; if the key is a new one, add that to the file that " + keys + " names"
+			found.Hint = "ask its owner to sign it; if the key is a new one, add that to the file that " + keys +
+				" names"
 		case d.IsChanged:
 			found.Severity, found.Code = diag.Error, diag.ChartChanged
 			found.Message, found.Hint = d.Reason,

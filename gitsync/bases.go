@@ -36,6 +36,7 @@ type bases struct {
 	mu      sync.Mutex
 	allowed []base
 	repos   map[string]*repo.Repo // by address
+	there   map[string]*repo.Repo // commits that were in the cache, with a repository that has them
 	signed  map[string]bool       // commits whose signature was accepted, by address and id
 }
 
@@ -53,7 +54,8 @@ func newBases(b pipeline.Build, options *Options) *bases {
 	if len(b.Remotes) == 0 && !options.AnyRemote {
 		return nil
 	}
-	return &bases{options: options, isAny: options.AnyRemote, repos: map[string]*repo.Repo{}, signed: map[string]bool{}}
+	return &bases{options: options, isAny: options.AnyRemote, repos: map[string]*repo.Repo{},
+		there: map[string]*repo.Repo{}, signed: map[string]bool{}}
 }
 
 // use replaces the entries and their credentials.
@@ -95,6 +97,7 @@ func (b *bases) close() {
 		r.Close()
 	}
 	clear(b.repos)
+	clear(b.there)
 }
 
 // of returns the entry with the longest URL that an address is at or below.
@@ -102,9 +105,12 @@ func (b *bases) of(address string) (best base, rest string, found bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range b.allowed {
-		const below = "/-"
+		const below = "/-" // the URL may be a host
 		prefix := strings.TrimSuffix(pipeline.RepositoryAddress(strings.TrimSuffix(e.url, "/")+below), below)
 		after, isBelow := strings.CutPrefix(address, prefix)
+		if pipeline.RepositoryAddress(e.url) == address { // however .git is written
+			after, isBelow = "", true
+		}
 		if isBelow && (after == "" || after[0] == '/') && (!found || len(after) < len(rest)) {
 			best, rest, found = e, after, true
 		}
@@ -123,7 +129,12 @@ func (b *bases) Address(raw string) (at string, isAllowed bool) {
 		return "", false
 	}
 	address := pipeline.RepositoryAddress(where)
-	if e, rest, found := b.of(address); found {
+	e, rest, found := b.of(address)
+	if isAbsolute := !found || rest != ""; isAbsolute && strings.HasSuffix(where, ".git") &&
+		!strings.HasSuffix(address, ".git") { // not every server finds a repository without it
+		rest, address = rest+".git", address+".git"
+	}
+	if found {
 		return strings.TrimSuffix(e.url, "/") + rest + query, true
 	}
 	switch scheme, _, _ := strings.Cut(where, "://"); {
@@ -177,6 +188,7 @@ func (b *bases) Resolve(ctx context.Context, address, ref string) (string, error
 		return "", err
 	}
 	if plumbing.IsHash(ref) {
+		ref = strings.ToLower(ref)
 		return ref, b.Fetch(ctx, address, ref)
 	}
 	refs, err := r.List(ctx)
@@ -227,19 +239,37 @@ func (b *bases) verify(address string, r *repo.Repo, commit plumbing.Hash) error
 // Has implements [chart.Repositories].
 func (b *bases) Has(address, commit string) bool {
 	r, err := b.open(address)
-	if err != nil {
-		return false
+	return err == nil && b.isThere(r, commit) == nil && b.verify(address, r, plumbing.NewHash(commit)) == nil
+}
+
+// isThere returns an error unless the cache has a commit of a repository.
+func (b *bases) isThere(r *repo.Repo, commit string) error {
+	b.mu.Lock()
+	isKnown := b.there[commit] == r
+	b.mu.Unlock()
+	if isKnown {
+		return nil
 	}
-	rd := r.Reader()
-	defer rd.Close()
-	_, err = rd.Commit(plumbing.NewHash(commit))
-	return err == nil && b.verify(address, r, plumbing.NewHash(commit)) == nil
+	isCached, err := r.HasCached(context.Background(), commit) // it waits for the disk only
+	if err == nil && !isCached {
+		err = fmt.Errorf("commit %s is not in the cache", pipeline.ShortID(commit))
+	}
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.there[commit] = r
+	return nil
 }
 
 // Open implements [chart.Repositories].
 func (b *bases) Open(address, commit string) (tree.Files, func(), error) {
 	r, err := b.open(address)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := b.isThere(r, commit); err != nil { // positions are asked for after a pass, too
 		return nil, nil, err
 	}
 	rd := r.Reader()

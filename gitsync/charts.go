@@ -80,16 +80,20 @@ func (s *Syncer) openCharts(from *start, useNetwork source.UseNetwork) {
 func (s *Syncer) keepCharts(in *source.Inputs) (pins []chart.Pinned, warnings diag.List) {
 	s.chartVersions.End(in.Charts)
 	for _, d := range s.chartVersions.Warnings(in.Charts) {
+		credentials, keys := "charts.repositories", "charts.verify"
+		if d.Of.Kind != chart.Helm {
+			credentials, keys = "build.remotes", "build.remotes[].verify"
+		}
 		found := diag.Diagnostic{
 			Severity: diag.Warning, Code: diag.ChartUnreachable, File: d.Of.URL,
 			Message: d.Reason + "; version " + d.Of.Pin.Version + " goes on, which was rendered last",
-			Hint:    "check the URL, the network and the credentials in charts.repositories",
+			Hint:    "check the URL, the network and the credentials in " + credentials,
 		}
 		switch {
 		case d.IsUnverified:
 			found.Severity, found.Code = diag.Error, diag.ChartUnverified
-			found.Hint = "ask the owner of the chart to sign it; if its key is a new one, add that to the file that " +
-				"charts.verify names"
+			found.Hint = "ask its owner to sign it; if the key is a new one, add that to the file that " + keys +
+				" names"
 		case d.IsChanged:
 			found.Severity, found.Code = diag.Error, diag.ChartChanged
 			found.Message, found.Hint = d.Reason,

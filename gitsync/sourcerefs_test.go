@@ -160,3 +160,49 @@ func TestOnlyWhatReadsAChangeOfAnotherSourceIsBuiltAgain(t *testing.T) {
 		t.Error("a is built again though only the first repository has changed")
 	}
 }
+
+// TestKustomizationsNameOtherSources: by any URL of theirs, if sourceRefs names the source. An edit of it counts.
+func TestKustomizationsNameOtherSources(t *testing.T) {
+	l := newLab(t)
+	host := l.remote.host
+	apps, private := host.add("apps"), host.add("private")
+	base := func(port string) map[string]string {
+		return map[string]string{"base/kustomization.yaml": "resources: [web.yaml]\n",
+			"base/web.yaml": strings.ReplaceAll(monitor("x", "web", port), ", namespace: x", "")}
+	}
+	apps.commit("main", plain(base("first")), 0, "apps")
+	kept := base("secret")
+	kept["own/web.yaml"] = monitor("a", "zzz", "http")
+	private.commit("main", plain(kept), 0, "private")
+	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources,
+		pipeline.Source{Name: "apps", URL: apps.url, Ref: pipeline.Ref{Branch: "main"}},
+		pipeline.Source{Name: "private", URL: private.url, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"own"}})
+	l.pipeline.Spec.SourceRefs = map[string]string{strings.Replace(apps.url, "http://", "ssh://git@", 1): "apps"}
+	entry := func(url string) map[string]string {
+		return map[string]string{
+			"in/a/kustomization.yaml": "namespace: a\nresources: [agent.yaml, '" + url + "//base']\n"}
+	}
+	l.files["in/a/agent.yaml"] = strings.ReplaceAll(agent("a"), ", namespace: a", "")
+	l.input(entry(apps.url + ".git"))
+	s := l.syncer()
+	if report := l.passOf(s); l.port() != "first" || report.Diags.HasErrors() || len(l.pins()) > 0 {
+		t.Errorf("%s: %v", l.port(), report.Diags)
+	}
+	apps.commit("main", plain(base("second")), 1, "apps")
+	if report := l.passOf(s); l.port() != "second" || report.Diags.HasErrors() {
+		t.Errorf("after an edit: %s: %v", l.port(), report.Diags)
+	}
+	l.input(entry("git::" + apps.url))
+	bad := base("third")
+	bad["base/web.yaml"] = strings.Replace(bad["base/web.yaml"], "spec:", "spec:\n  sampleLimit: many", 1)
+	apps.commit("main", plain(bad), 2, "apps")
+	if d := l.passOf(s).Diags; len(d) != 1 || d[0].Position() != "@apps/base/web.yaml:5:3" {
+		t.Errorf("a finding: %v", d)
+	}
+	for _, url := range []string{private.url, private.url + ".git", "../../@private", "../../@apps/../@private"} {
+		l.input(entry(url))
+		if report := l.passOf(s); l.port() != "second" || !report.Diags.HasErrors() {
+			t.Errorf("%s: %s: %v", url, l.port(), report.Diags)
+		}
+	}
+}

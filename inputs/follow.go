@@ -30,8 +30,8 @@ type walk struct {
 // walk returns the walk of a mode that follows custom resources.
 func (s *search) walk() walk {
 	if s.Mode == Flux {
-		return walk{flux.Walker{Repositories: s.Options.Repositories, Decrypt: s.decrypt, State: s.given}.Walk, flux.Follows,
-			(*search).pathRoot}
+		w := flux.Walker{Repositories: s.Options.Repositories, Decrypt: s.decrypt, State: s.given}
+		return walk{w.Walk, flux.Follows, (*search).pathRoot}
 	}
 	w := argocd.Walker{Repositories: s.Options.Repositories, State: s.given, Plugins: s.Plugins}
 	if s.Options.Charts != nil {

@@ -36,7 +36,7 @@ func TestSourceRefs(t *testing.T) {
 			"spec.sourceRefs[HelmRepository/flux-system/apps]"},
 		"nothing follows": {spec(map[string]string{"GitRepository/flux-system/apps": "apps"}, Source{}, apps),
 			"spec.sourceRefs"},
-		"of kustomize": {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{Build: inputs.Auto}, apps), ""},
+		"of kustomizations": {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{}, apps), ""},
 		"nothing is built": {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{Build: inputs.Plain},
 			Source{Name: "apps", Build: inputs.Plain}), "spec.sourceRefs"},
 		"two of the name":     {spec(nil, fleet, apps, apps), "spec.sources[2].name"},

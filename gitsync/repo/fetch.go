@@ -145,6 +145,19 @@ func (r *Repo) cachedCommits(refs []Ref) []Tip {
 	return tips
 }
 
+// HasCached reports whether the cache has a commit and its whole tree. It sends no request.
+func (r *Repo) HasCached(ctx context.Context, commit string) (bool, error) {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	if err := r.load(); err != nil {
+		return false, explainDisk(fmt.Errorf("load the cache of %s: %w", r.URL(), err))
+	}
+	return r.cachedCommits([]Ref{{Commit: commit}}) != nil, nil
+}
+
 // isComplete reports whether a commit and its whole tree are in the cache.
 func (r *Repo) isComplete(commit plumbing.Hash) bool {
 	return r.complete.Check(r.objects, commit) == nil

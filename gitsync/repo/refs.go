@@ -112,8 +112,8 @@ func (r *Refs) Tip(name string) Tip {
 	return Tip{Ref: name}
 }
 
-// Named returns the tip of the ref that git fetch would fetch by a name: of that full name, or else the tag, or else the
-// branch. An empty name is the default branch. Errors are those of [Refs.Resolve].
+// Named returns the tip of the ref that git fetch would fetch by a name: of that full name, or else the tag, or else
+// the branch. An empty name is the default branch. Errors are those of [Refs.Resolve].
 func (r *Refs) Named(name string) (Tip, error) {
 	names := []string{name, "refs/" + name, tagsPrefix + name, headsPrefix + name}
 	if name == "" {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
@@ -45,40 +47,33 @@ func (r *Renderer) Remote(kind Kind, url, ref string) (Source, bool) {
 		return Source{}, false
 	}
 	at, isAllowed := r.Charts.versions.opts.Remotes.Address(url)
+	if _, query, has := strings.Cut(at, "?"); has {
+		const shown = len(algorithm) + 8
+		ref = digestOf([]byte(query))[:shown] // two files can differ in the query only
+	}
 	return Source{URL: at, Version: ref, Kind: kind}, isAllowed
 }
 
-// Commit returns the commit of a Git repository that is pinned. The error is an [*Error].
-func (r *Renderer) Commit(of Source) (string, error) {
-	pin, err := r.note(of)
-	return pin.Version, err
-}
-
-// Open opens the files of a commit of a Git repository. The returned function closes them. The error is an [*Error].
-func (r *Renderer) Open(of Source, commit string) (tree.Files, func(), error) {
-	files, done, err := r.Charts.versions.opts.Remotes.Open(of.URL, commit)
+// Open opens the files of a commit of a Git repository, or of the folder with only a file. The returned function closes
+// them. The error is an [*Error].
+func (r *Renderer) Open(of Source, pin Pin) (tree.Files, func(), error) {
+	if of.Kind == File {
+		as, _, _ := r.Charts.pinOf(of)
+		text, found := r.Charts.versions.store.cached(as, pin)
+		if !found {
+			return nil, nil, newError(as, errors.New("it is not in the cache"))
+		}
+		return tree.OneFile(path.Base(of.public().URL), text), func() {}, nil
+	}
+	files, done, err := r.Charts.versions.opts.Remotes.Open(of.URL, pin.Version)
 	if err != nil {
 		return nil, nil, newError(Request{Source: of}, err)
 	}
 	return files, done, nil
 }
 
-// ReadFile returns a fetched file. The error is an [*Error].
-func (r *Renderer) ReadFile(of Source) ([]byte, error) {
-	pin, err := r.note(of)
-	if err != nil {
-		return nil, err
-	}
-	as, _, _ := r.Charts.pinOf(of)
-	text, found := r.Charts.versions.store.cached(as, pin)
-	if !found {
-		return nil, newError(as, errors.New("it is not in the cache"))
-	}
-	return text, nil
-}
-
-// note returns the pin of a source, and records that the build uses it.
-func (r *Renderer) note(of Source) (Pin, error) {
+// Pin returns the pin of what a remote entry names, and records that the build uses it. The error is an [*Error].
+func (r *Renderer) Pin(of Source) (Pin, error) {
 	_, pin, missing := r.Charts.pinOf(of)
 	use := Use{Pin: pin}
 	if missing != nil {

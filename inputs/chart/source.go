@@ -23,7 +23,8 @@ type Source struct {
 	// Name is the chart's name in the index of an HTTP repository.
 	Name string `json:"name,omitempty"`
 	// Version is a version, a range of versions such as 6.x, or for a chart in a registry any tag. If empty, it is the
-	// highest version that is not a pre-release. For a Git repository it is the ref, as [Repositories] resolve it.
+	// highest version that is not a pre-release. For a Git repository it is the ref, as [Repositories] resolve it, and
+	// for a file the start of a digest of its URL's query.
 	Version string `json:"version,omitempty"`
 	// Digest, if not empty, is the digest of the manifest of a chart in a registry; Version is then ignored.
 	Digest string `json:"digest,omitempty"`

@@ -118,7 +118,11 @@ func (s *Store) fetchArchive(ctx context.Context, of Request, pin Pin) error {
 	if err != nil {
 		return err
 	}
-	if got := digestOf(archive); got != pin.Digest {
+	got := digestOf(archive)
+	if got != pin.Digest && of.Kind == File {
+		return fmt.Errorf("the file has changed: %s instead of %s", got, pin.Digest)
+	}
+	if got != pin.Digest {
 		return fmt.Errorf("the server now has a different archive for version %s: %s instead of %s", pin.Version,
 			got, pin.Digest)
 	}

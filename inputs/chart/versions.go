@@ -182,7 +182,11 @@ func (v *Versions) fail(of Source, pin Pin, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if errors.Is(err, httpclient.ErrNotPublic) {
-		err = errors.New("its address is not public: name the repository under charts.repositories of the pipeline")
+		field := "charts.repositories"
+		if of.Kind != Helm {
+			field = "build.remotes"
+		}
+		err = errors.New("its address is not public: name it under " + field + " of the pipeline")
 	}
 	known, isKnown := errors.AsType[*Error](err)
 	if !isKnown {
@@ -332,8 +336,8 @@ func (r *Repository) covers(of Source) bool {
 
 // compare orders sources.
 func compare(a, b Source) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.URL, b.URL), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version),
-		cmp.Compare(a.Digest, b.Digest),
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.URL, b.URL), cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Version, b.Version), cmp.Compare(a.Digest, b.Digest),
 		cmp.Compare(fmt.Sprint(a.Insecure), fmt.Sprint(b.Insecure)))
 }
 

@@ -189,7 +189,7 @@ func TestOnlyRepositoriesThatAreNamedCanBePrivate(t *testing.T) {
 		want string
 		as   string
 	}{
-		"a stranger":        {VersionsOptions{}, "name the repository under charts.repositories", ""},
+		"a stranger":        {VersionsOptions{}, "name it under charts.repositories", ""},
 		"one that is named": {VersionsOptions{Repositories: named(s.URL)}, "", " robots3cret"},
 		"its host":          {VersionsOptions{Repositories: named(s.URL + "/")}, "", " robots3cret"},
 		"another folder":    {VersionsOptions{Repositories: named(s.URL + "/other")}, "name the repository", ""},

@@ -47,7 +47,9 @@ func (c *checker) authors(o *origin) []manifest.Author {
 	}
 	var out []manifest.Author
 	for _, name := range names {
-		if a := (manifest.Author{File: name}); name != "" && !slices.Contains(out, a) {
+		repository, _, _ := strings.Cut(name, "/")
+		_, isFetched := c.mounts[repository] // whoever names it is the author
+		if a := (manifest.Author{File: name}); name != "" && !isFetched && !slices.Contains(out, a) {
 			out = append(out, a)
 		}
 	}

@@ -73,7 +73,6 @@ func (c *checker) buildRequest(ctx context.Context, opts Options) ([]manifest.Bu
 	if c.absent != nil {
 		return nil, c.absent
 	}
-	opts.Open = c.opening(opts.Open)
 	root := c.files[r.Folder]
 	original := root.Kustomization
 	if err := c.change(r); err != nil {
@@ -292,7 +291,8 @@ func explain(err error, name string) error {
 		return err
 	case errors.Is(err, tree.ErrTooLarge):
 		return failed(name, tree.ErrTooLarge.Error(), "split it")
-	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, errAliases), errors.Is(err, tree.ErrOutside):
+	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, errAliases), errors.Is(err, tree.ErrOutside),
+		errors.Is(err, tree.ErrLinks):
 		return failed(name, err.Error(), "")
 	}
 	return err

@@ -205,7 +205,7 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, dir 
 	error) {
 	f, field := of.file, of.field
 	folder := path.Join(dir, of.home(), of.Name)
-	_, isDir, err := c.tree.Resolve(folder)
+	_, isDir, err := c.tree.Relative(dir, path.Join(of.home(), of.Name))
 	switch {
 	case err == nil && isDir:
 		local, err := renderer.Folder(ctx, c.tree, folder, chart.Kustomize)

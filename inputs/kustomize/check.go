@@ -68,18 +68,19 @@ type checker struct {
 	secrets   secretTexts       // decrypted values
 	warnings  diag.List         // about what is left out
 	opts      Options
-	inspects  bool            // remote entries that are not mounted are skipped
-	mounts    map[string]Open // the repositories that were fetched, by folder
-	closers   []func()        // of their files
-	absent    error           // the first remote entry that is missing
-	replaces  bool            // a transformer has replacements
+	inspects  bool             // remote entries that are not mounted are skipped
+	mounts    map[string]mount // what was fetched, by folder
+	closers   []func()         // of its files
+	absent    error            // the first remote entry that is missing
+	replaces  bool             // a transformer has replacements
 }
 
 func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{},
 		Covered: map[string]bool{}}, files: map[string]*file{},
 		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{},
-		mounts: map[string]Open{}, installed: map[string]string{}, lookups: map[string]string{}, secrets: secretTexts{texts: map[string]string{}}}
+		mounts: map[string]mount{}, installed: map[string]string{}, lookups: map[string]string{},
+		secrets: secretTexts{texts: map[string]string{}}}
 }
 
 // Find returns the kustomization file in a folder, or "" if there is none.
@@ -346,11 +347,11 @@ func (c *checker) entry(f *file, dir string, e entry) error {
 	real, isDir, err := c.resolve(dir, e)
 	switch {
 	case errors.Is(err, tree.ErrOutside):
-		return f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(),
+		return f.at(diag.BuildRefused, e.field, strconv.Quote(cmp.Or(e.fetched, e.path))+" "+tree.ErrOutside.Error(),
 			"copy it into the repository")
 	case errors.Is(err, fs.ErrNotExist):
 		return f.at(diag.BuildFailed, e.field,
-			strconv.Quote(e.path)+" is not in the repository, or is hidden by a .sourceignore",
+			strconv.Quote(cmp.Or(e.fetched, e.path))+" is not in the repository, or is hidden by a .sourceignore",
 			"correct the path, or add the file")
 	case err != nil:
 		return explain(err, f.name)
@@ -377,14 +378,10 @@ func (c *checker) entry(f *file, dir string, e entry) error {
 	return c.base(f, e, real)
 }
 
-// resolve returns the real name of what an entry names. Only what was fetched is in another repository, or virtual.
+// resolve returns the real name of what an entry names. Only what was remote is in another repository.
 func (c *checker) resolve(dir string, e entry) (real string, isDir bool, err error) {
-	name := path.Join(dir, e.path)
-	if _, isVirtual := c.changed[name]; isVirtual && e.isFetched {
-		return name, false, nil
-	}
-	if e.isFetched {
-		return c.tree.Resolve(name)
+	if e.fetched != "" {
+		return c.tree.Relative(c.tree.Repository(e.fetched), c.tree.InRepository(e.fetched))
 	}
 	return c.tree.Relative(dir, e.path)
 }

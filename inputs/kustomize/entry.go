@@ -49,8 +49,8 @@ type entry struct {
 	use   use
 	field string  // such as resources[2]
 	at    *string // the field, if the entry may be remote
-	// isFetched says that it was remote, so that it may be in another repository or a virtual file.
-	isFetched bool
+	// fetched is the name in the tree of what was remote: it may be in another repository.
+	fetched string
 }
 
 // entries returns all paths that a kustomization names.

@@ -69,11 +69,12 @@ func newPrograms(t *testing.T) programs {
 	return programs{kustomize: filepath.Join(dir, "kustomize"), helm: helm}
 }
 
-// build builds a folder of the file system.
-func (p programs) build(folder string) (map[string]any, error) {
+// build builds a folder of the file system, with more variables of the environment.
+func (p programs) build(folder string, env ...string) (map[string]any, error) {
 	command := exec.Command(p.kustomize, "build", "--load-restrictor", "LoadRestrictionsNone", "--enable-helm",
 		"--helm-command", p.helm, folder)
 	command.Env = append(os.Environ(), "HELM_NO_PLUGINS=1", "TZ=UTC", "GIT_ALLOW_PROTOCOL=none") // it fetches nothing
+	command.Env = append(command.Env, env...)
 	var messages strings.Builder
 	command.Stderr = &messages
 	out, err := command.Output()
@@ -149,6 +150,8 @@ func TestObjectsAreThoseOfTheProgram(t *testing.T) {
 	p := newPrograms(t)
 	t.Run("random repositories", p.random)
 	t.Run("fixtures", p.fixtures)
+	t.Run("spellings of remote bases", p.spellings)
+	t.Run("random repositories with remote bases", p.randomRemotes)
 }
 
 // random compares random repositories with symbolic links.

@@ -2,8 +2,6 @@ package kustomize
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -42,16 +40,12 @@ type Repositories interface {
 // user matches the user name in the URL of a remote entry.
 var user = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 
-// fetchedAs separates the name of a fetched file from a digest of its URL, in names of virtual files that only kustomize
-// sees.
-const fetchedAs = "@fetched-"
-
 // allSegments means that the whole path of a URL is that of the repository.
 const allSegments = -1
 
-// parseRemote reads a remote entry as kustomize does: see RepoSpec in its package git. kustomize asks the server whether
-// an http or https URL is a file. Here it is one if it must be, or if it has the name of a manifest, and neither a ref
-// nor a mark where the path of a repository ends.
+// parseRemote reads a remote entry as kustomize does: see RepoSpec in its package git. kustomize asks the server
+// whether an http or https URL is a file. Here it is one if it must be, or if it has the name of a manifest, and
+// neither a ref nor a mark where the path of a repository ends.
 func parseRemote(entry string, mustBeFile bool) (Remote, error) {
 	text, query, _ := strings.Cut(entry, "?")
 	scheme, rest, _ := strings.Cut(text, "://")
@@ -178,7 +172,7 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 		}
 		return e, f.at(diag.BuildRefused, e.field, "is remote, and "+shown(r.URL)+" is not fetched", hint)
 	}
-	name, err := c.fetch(f, dir, of)
+	folder, err := c.fetch(of)
 	if missing, ok := errors.AsType[*chart.Error](err); ok {
 		return e, f.at(diag.BuildFailed, e.field, missing.Error(),
 			"check the URL, the network and the credentials in build.remotes of the pipeline")
@@ -186,7 +180,10 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 	if err != nil {
 		return e, f.at(diag.BuildFailed, e.field, err.Error(), "")
 	}
-	return c.rename(f, dir, e, path.Join(name, r.Path))
+	if r.IsFile {
+		r.Path = fileName(of.URL)
+	}
+	return c.rename(f, dir, e, path.Join(folder, r.Path))
 }
 
 // shown returns a URL without credentials and query.
@@ -198,35 +195,43 @@ func shown(text string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// fetch takes what was fetched into the tree, and returns its name there.
-func (c *checker) fetch(f *file, dir string, of chart.Source) (string, error) {
-	base := strings.TrimSuffix(path.Base(of.URL), ".git")
-	if of.Kind == chart.File {
-		text, err := c.opts.Charts.ReadFile(of)
-		if err != nil {
-			return "", err
-		}
-		sum := sha256.Sum256([]byte(of.URL))
-		name := path.Join(dir, base+fetchedAs+hex.EncodeToString(sum[:4]))
-		c.changed[name] = text
-		return name, checkAliases(text)
-	}
-	commit, err := c.opts.Charts.Commit(of)
+// fileName returns the last part of the path of a URL.
+func fileName(text string) string {
+	text, _, _ = strings.Cut(text, "?")
+	return path.Base(text)
+}
+
+// fetch mounts what was fetched in the tree, and returns its folder there: @NAME- and the start of the commit, or of
+// the digest of a file.
+func (c *checker) fetch(of chart.Source) (string, error) {
+	pin, err := c.opts.Charts.Pin(of)
 	if err != nil {
 		return "", err
 	}
-	folder := "@" + base + "-" + commit[:8]
-	if c.mounts[folder] != nil {
+	const shown = 8
+	id := strings.TrimPrefix(cmp.Or(pin.Digest, pin.Version), "sha256:")
+	prefix := "@" + strings.TrimSuffix(fileName(of.URL), ".git") + "-"
+	folder := prefix + id[:shown]
+	if known, isFetched := c.mounts[folder]; known.id != id && (isFetched || c.tree.IsMounted(folder)) {
+		folder = prefix + id
+	}
+	if c.mounts[folder].open != nil {
 		return folder, nil
 	}
-	open := func() (tree.Files, func(), error) { return c.opts.Charts.Open(of, commit) }
+	open := func() (tree.Files, func(), error) { return c.opts.Charts.Open(of, pin) }
 	files, done, err := open()
 	if err != nil {
 		return "", err
 	}
-	c.mounts[folder], c.closers = open, append(c.closers, done)
+	c.mounts[folder], c.closers = mount{id, open}, append(c.closers, done)
 	c.tree.MountFetched(folder, files)
 	return folder, nil
+}
+
+// mount is what was fetched.
+type mount struct {
+	id   string // the whole commit or digest
+	open Open
 }
 
 // rename makes the kustomization name a file or folder of the tree.
@@ -235,7 +240,7 @@ func (c *checker) rename(f *file, dir string, e entry, name string) (entry, erro
 	if err != nil {
 		return e, f.at(diag.BuildRefused, e.field, "cannot be found: "+err.Error(), "")
 	}
-	e.path, e.isFetched = filepath.ToSlash(below), true
+	e.path, e.fetched = filepath.ToSlash(below), name
 	*e.at = e.path
 	c.changed[f.name] = []byte(marshal(f.Kustomization))
 	return e, nil
@@ -259,8 +264,8 @@ func (c *checker) opening(open Open) Open {
 			return nil, nil, err
 		}
 		all, closers := map[string]tree.Files{}, []func(){done}
-		for folder, open := range c.mounts {
-			fetched, done, err := open()
+		for folder, of := range c.mounts {
+			fetched, done, err := of.open()
 			if err != nil {
 				continue // it has no positions then
 			}

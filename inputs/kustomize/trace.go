@@ -32,7 +32,7 @@ type trace struct {
 }
 
 func newTrace(c *checker, root *file, opts Options) *trace {
-	t := &trace{root: root.name, request: c.request, open: opts.Open, opts: opts,
+	t := &trace{root: root.name, request: c.request, open: c.opening(opts.Open), opts: opts,
 		files: slices.Sorted(maps.Keys(c.refs.Files)), changes: []string{root.name}}
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
 		if name := c.files[dir].name; name != root.name {
@@ -105,13 +105,14 @@ func (o *origin) follow() {
 
 // buildAgain builds the kustomization once more, with a trace, and returns the origins. It returns nil if that fails.
 func (t *trace) buildAgain() (out []*origin) {
-	files, done, err := t.open()
+	files, done, err := t.opts.Open()
 	if err != nil {
 		return nil
 	}
 	defer done()
 	opts, ctx := t.opts, context.Background() // positions are asked for after the pass, too
 	opts.trace, opts.Warn = true, nil
+	opts.Charts, _ = opts.Charts.Recording() // the uses of the build are read by others now
 	docs, err := Build(ctx, tree.New(ctx, files), t.request, opts)
 	if err != nil {
 		return nil // the files and changes of the whole kustomization remain

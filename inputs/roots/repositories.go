@@ -121,6 +121,9 @@ func location(text string) string {
 	if text == "" {
 		return ""
 	}
+	if strings.HasPrefix(strings.ToLower(text), "github.com/") {
+		text = "https://" + text // as kustomize reads it
+	}
 	if !strings.Contains(text, "://") {
 		host, path, isSCP := strings.Cut(text, ":")
 		if !isSCP || strings.Contains(host, "/") {

@@ -84,6 +84,12 @@ func mountOf(files Files, name string) string {
 	return ""
 }
 
+// IsMounted reports whether a repository is mounted in a top-level folder.
+func (t *Tree) IsMounted(folder string) bool { return mountOf(t.files, folder) != "" }
+
+// Repository returns the folder of the repository that contains name.
+func (t *Tree) Repository(name string) string { return path.Join(".", mountOf(t.files, name)) }
+
 // InRepository returns the name of a file or folder within its own repository.
 func (t *Tree) InRepository(name string) string {
 	if m, ok := t.files.(mounts); ok {

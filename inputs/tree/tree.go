@@ -148,7 +148,7 @@ func (t *Tree) Resolve(name string) (real string, isDir bool, err error) {
 		}
 		target, err := t.link(at)
 		if links++; err != nil || links > maxLinks {
-			return "", false, cmp.Or(err, fmt.Errorf("%s: %w", name, errLinks))
+			return "", false, cmp.Or(err, fmt.Errorf("%s: %w", name, ErrLinks))
 		}
 		rest = slices.Concat(strings.Split(path.Clean(target), "/"), rest)
 	}
@@ -162,7 +162,8 @@ func (t *Tree) Resolve(name string) (real string, isDir bool, err error) {
 	return real, isDir, nil
 }
 
-var errLinks = fmt.Errorf("there are more than %d symbolic links on the way, or they form a circle", maxLinks)
+// ErrLinks is the error about a path with too many symbolic links.
+var ErrLinks = fmt.Errorf("there are more than %d symbolic links on the way, or they form a circle", maxLinks)
 
 // link returns the target of a symbolic link.
 func (t *Tree) link(at string) (string, error) {

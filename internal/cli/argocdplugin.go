@@ -119,7 +119,7 @@ func (e Env) pluginRequest(flags *cli.Context) (r dryrun.Request, err error) {
 		spec := &p.Spec
 		spec.DefaultNamespace = cmp.Or(spec.DefaultNamespace, variable("ARGOCD_APP_NAMESPACE"))
 		// Whoever writes to the repository must not choose where credentials go, nor what in this network is called.
-		spec.Charts.Repositories, o.AllowPrivateCharts = nil, false
+		spec.Charts.Repositories, spec.Build.Remotes, o.AllowPrivateCharts = nil, nil, false
 		found := spec.Cluster
 		found.Version = cmp.Or(found.Version, variable("KUBE_VERSION"))
 		if versions := variable("KUBE_API_VERSIONS"); versions != "" && len(found.APIVersions) == 0 {

@@ -80,7 +80,7 @@ func allowed() map[string][]string {
 		"internal/worker":       {},
 		"internal/httpserver":   {"internal/panics"},
 		"gitsync": {"generator", "gitsync", "inputs/chart", "inputs/helm", "inputs/kustomizer", "inputs/sops",
-			"internal/panics", "internal/httpclient", "internal/webhook/kind", "internal/worker"},
+			"inputs/tree", "internal/panics", "internal/httpclient", "internal/webhook/kind", "internal/worker"},
 		"gitsync/budget":     {"gitsync/repo/limit"},
 		"gitsync/repo":       {"generator/diag", "gitsync/budget", "internal/httpclient"},
 		"gitsync/committext": {"gitsync/repo"},

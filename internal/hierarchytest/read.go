@@ -3,12 +3,12 @@ package hierarchytest
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // MaxCases limits the cases in a file.
@@ -27,7 +27,7 @@ var Schema []byte
 var kind = manifest.NewKind(schema)
 
 // namesKind matches the kind of a document that is a test: a line of its own in YAML, a key in double quotes in JSON.
-var namesKind = regexp.MustCompile(`(?m)^['"]?kind['"]?[ \t]*:[ \t]*['"]?` + Kind + `['"]?\s*(#.*)?$|"kind"\s*:\s*"` + Kind + `"`)
+var namesKind = lazyregexp.New(`(?m)^['"]?kind['"]?[ \t]*:[ \t]*['"]?` + Kind + `['"]?\s*(#.*)?$|"kind"\s*:\s*"` + Kind + `"`)
 
 // MayHoldTest reports whether a file may contain tests. It does not parse the file.
 func MayHoldTest(text []byte) bool { return namesKind.Match(text) }

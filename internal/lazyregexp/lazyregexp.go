@@ -24,6 +24,8 @@ func (r *Regexp) regexp() *regexp.Regexp {
 	return r.compiled
 }
 
+func (r *Regexp) String() string { return r.text }
+
 func (r *Regexp) Match(b []byte) bool { return r.regexp().Match(b) }
 
 func (r *Regexp) MatchString(s string) bool { return r.regexp().MatchString(s) }

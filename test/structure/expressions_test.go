@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -26,6 +27,9 @@ func TestExpressionsAreValid(t *testing.T) {
 		positions, constants := token.NewFileSet(), map[string]ast.Expr{}
 		var expressions []ast.Expr
 		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
 			text, err := os.ReadFile(name)
 			if err != nil {
 				return err

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
@@ -43,7 +42,7 @@ func (r *crdReader) read(value typed) typed {
 		r.checkIntegration()
 	}
 	r.schema = schema.Of(r.kind)
-	if r.schema.Accept(r.raw) && runtime.DefaultUnstructuredConverter.FromUnstructured(r.raw, value) == nil {
+	if r.schema.Accept(r.raw) && decode(r.raw, value) == nil {
 		return value
 	}
 	value = newValue(r.apiVersion, r.kind)

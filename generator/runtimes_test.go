@@ -32,7 +32,7 @@ func TestPodsAreTheRuntimes(t *testing.T) {
 	other := runtimes.Runtime{
 		Name:  "other",
 		Check: func(c *model.Config) (*model.Config, diag.List) { return c, nil },
-		Print: func(*model.Config) runtimes.Printed {
+		Print: func(*model.Config, func([]byte)) runtimes.Printed {
 			return runtimes.Printed{Text: config(), Redacted: config}
 		}, Masked: func(*model.Config) (string, string) {
 			return "", ""
@@ -112,7 +112,7 @@ func TestReviewersSeeNoSecrets(t *testing.T) {
 							continue
 						}
 						checked, _ := r.Check(c)
-						printed := r.Print(checked)
+						printed := r.Print(checked, nil)
 						shown := printed.Redacted()
 						if diff := cmp.Diff(r.redacted(checked).String(), shown.String()); diff != "" {
 							t.Errorf("%s, %s, %s: (-alone +with the text):\n%s", r.Name, file, policy, diff)

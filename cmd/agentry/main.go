@@ -12,6 +12,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"github.com/agentry-dev/agentry/internal/cli"
+	_ "github.com/agentry-dev/agentry/internal/garbage" // waits at the start
 )
 
 func main() {

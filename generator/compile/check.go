@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"regexp"
 	"time"
 
 	prommodel "github.com/prometheus/common/model"
@@ -9,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // globalInterval returns the interval of jobs that set none. An invalid one was reported elsewhere.
@@ -21,8 +21,8 @@ func globalInterval(spec *v1alpha1.GrafanaAgentSpec) time.Duration {
 }
 
 var (
-	logLevel  = regexp.MustCompile(`^(debug|info|warn|error)$`)
-	logFormat = regexp.MustCompile(`^(logfmt|json)$`)
+	logLevel  = lazyregexp.New(`^(debug|info|warn|error)$`)
+	logFormat = lazyregexp.New(`^(logfmt|json)$`)
 )
 
 // checkAgent checks the settings of a GrafanaAgent that are rendered into the configuration.

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // current builds a remote write as today's Prometheus Operator does.
@@ -83,8 +83,8 @@ func (w writer) client(token string, c scrape.Client) model.HTTPClient {
 
 // Prometheus refuses other spellings of identifiers.
 var (
-	azureID     = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	azureTenant = regexp.MustCompile(`^[0-9a-zA-Z.-]+$`)
+	azureID     = lazyregexp.New(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	azureTenant = lazyregexp.New(`^[0-9a-zA-Z.-]+$`)
 )
 
 // azureAD returns the credentials for Azure.

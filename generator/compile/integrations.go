@@ -3,7 +3,6 @@ package compile
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // running is an integration that runs in a pod.
@@ -162,7 +162,7 @@ func decodeConfig(config *apiextensionsv1.JSON) (value any, inside bool) {
 	return value, false
 }
 
-var knownVersion = regexp.MustCompile(`^v0\.44\.\d+$`)
+var knownVersion = lazyregexp.New(`^v0\.44\.\d+$`)
 
 // knownAgent reports whether the pods run the agent that the catalogue describes. Another agent may have other
 // integrations.

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // monitorJobs builds the jobs of monitors, as one of the two operators does.
@@ -56,7 +56,7 @@ func (p prometheus) settings() scrape.PrometheusSettings {
 }
 
 // agentVersion matches versions of the agent.
-var agentVersion = regexp.MustCompile(`^v0\.(\d{1,3})\.(\d{1,3})$`)
+var agentVersion = lazyregexp.New(`^v0\.(\d{1,3})\.(\d{1,3})$`)
 
 // version warns of an agent with an older Prometheus than what is rendered is checked for. The agents v0.39.2 to v0.44
 // have the same one.

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/internal/credential"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // items compares two lists: by the names of the items if all have one, otherwise by their order.
@@ -65,7 +65,7 @@ func (n *node) nameBy(field string) string {
 const maxNameBytes = 1 << 10
 
 // plainText matches scalars without quotes that YAML reads as a string, unchanged.
-var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9/_.-]*$`)
+var plainText = lazyregexp.New(`^[A-Za-z][A-Za-z0-9/_.-]*$`)
 
 // named compares two lists whose items have names.
 func (c *comparison) named(at Path, by string, before, after list) {

@@ -1,12 +1,12 @@
 package difference
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/workload"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // changesProgram reports whether the configuration of another program replaces the present one.
@@ -81,7 +81,7 @@ func (u *unit) podsWith(secret string) (out []manifest.ID) {
 	return out
 }
 
-var alloyImage = regexp.MustCompile(`/alloy:v1\.(\d+)\.`)
+var alloyImage = lazyregexp.New(`/alloy:v1\.(\d+)\.`)
 
 // prometheus3 is the first minor version of Alloy 1 that contains Prometheus 3, which writes whole numbers in the
 // labels le and quantile as floats. It is also the first version that takes over the agent's positions in log files.

@@ -1,15 +1,15 @@
 package difference
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/internal/credential"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // alloyEntry matches an attribute, or the first line of a block.
-var alloyEntry = regexp.MustCompile(`^"?([A-Za-z_][\w.-]*)"?\s*(=?)\s*(.*)$`)
+var alloyEntry = lazyregexp.New(`^"?([A-Za-z_][\w.-]*)"?\s*(=?)\s*(.*)$`)
 
 // alloy hides secrets in lines of an Alloy configuration. first is the number of their first line in the file. agentry
 // writes one attribute in each line.

@@ -3,12 +3,12 @@ package difference
 import (
 	"bytes"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // Redacted returns the lines of a unit's file without secrets: everything that a difference hides is hidden here too,
@@ -106,7 +106,7 @@ func (s *redactor) hide(line int, shown string) {
 }
 
 // beforeValue matches the part of a line before a value.
-var beforeValue = regexp.MustCompile(`^\s*(?:- +)*(?:[A-Za-z_][\w./-]*(?:: +| += +))?`)
+var beforeValue = lazyregexp.New(`^\s*(?:- +)*(?:[A-Za-z_][\w./-]*(?:: +| += +))?`)
 
 // all returns the lines. It also hides the further lines of a hidden value, up to the next value.
 func (s *redactor) all() []string {

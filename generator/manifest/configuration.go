@@ -3,7 +3,6 @@ package manifest
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -12,16 +11,18 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
 
-// Kind is a kind of objects that configure agentry itself. It brings its schema, and its objects are read like those
-// that are rendered, with the same messages.
-type Kind struct {
-	schema func() (*schema.Kind, error)
-}
+// Kind is a kind of objects that configure agentry itself. They are read like those that are rendered, with the same
+// messages.
+type Kind string
 
-// NewKind returns the kind with a structural schema in JSON, as CRDs have it.
-func NewKind(text []byte) *Kind {
-	return &Kind{sync.OnceValues(func() (*schema.Kind, error) { return schema.Parse(text) })}
-}
+// The kinds that have a schema.
+const (
+	Pipeline      Kind = "Pipeline"
+	HierarchyTest Kind = "HierarchyTest"
+)
+
+// Schema returns the schema of the kind in JSON, as CRDs have it.
+func (k Kind) Schema() []byte { return schema.Of(string(k)).JSON() }
 
 // Document is an object of any kind as it is written: its fields in JSON's types. Its Object has no value.
 type Document struct {
@@ -63,14 +64,9 @@ func (d Document) Field(path string) any { return lookup(d.Fields, path) }
 // Decode reads a document into a pointer to the kind's Go type, and checks it: first by the schema and, if the fields
 // fit that, by the function. What the function says about a field replaces what the schema says about it or about what
 // it is in. An empty string counts as absent where the field may be.
-func (k *Kind) Decode(d Document, value any, validate func() diag.List) diag.List {
+func (k Kind) Decode(d Document, value any, validate func() diag.List) diag.List {
 	r := crdReader{rawObject: rawObject{apiVersion: d.APIVersion, kind: d.Kind, at: d.at,
-		raw: runtime.DeepCopyJSON(d.Fields)}}
-	var err error
-	if r.schema, err = k.schema(); err != nil {
-		r.fail(diag.InvalidField, "", "agentry's own schema is broken, please report it: "+err.Error(), "")
-		return r.placed(d.Object)
-	}
+		raw: runtime.DeepCopyJSON(d.Fields), schema: schema.Of(string(k))}}
 	fits := r.schema.Accept(r.raw) || r.check(func(err *field.Error) bool { return !r.schema.Requires(err.Field) })
 	if !fits {
 		return r.placed(d.Object)

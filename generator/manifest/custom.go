@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
@@ -34,11 +33,6 @@ type crdReader struct {
 // read returns the value, which must not be used if there is an error. It fills the given empty value, or a new
 // one if decoding stopped halfway.
 func (r *crdReader) read(value typed) typed {
-	kind, err := schema.Of(r.kind)
-	if err != nil {
-		r.fail(diag.InvalidField, "", "agentry's own schema is broken, please report it: "+err.Error(), "")
-		return value
-	}
 	delete(r.raw, "metadata") // readMetadata has read it
 	if _, found := r.raw["sops"].(map[string]any); found {
 		delete(r.raw, "sops") // SOPS adds it, also where it encrypts nothing
@@ -47,8 +41,8 @@ func (r *crdReader) read(value typed) typed {
 	if r.kind == v1alpha1.MetricsIntegrationKind {
 		r.checkIntegration()
 	}
-	r.schema = kind
-	if kind.Accept(r.raw) && runtime.DefaultUnstructuredConverter.FromUnstructured(r.raw, value) == nil {
+	r.schema = schema.Of(r.kind)
+	if r.schema.Accept(r.raw) && decode(r.raw, value) == nil {
 		return value
 	}
 	value = newValue(r.apiVersion, r.kind)

@@ -3,7 +3,6 @@ package manifest
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // document is one document of a file, shared by the objects that were read from it.
@@ -72,7 +72,7 @@ func (d *content) inFile(line, column int) (int, int) {
 }
 
 // surrogate is a JSON escape that yaml/v3 does not accept.
-var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
+var surrogate = lazyregexp.New(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
 
 // tree parses a text. The result has no content if parsing failed.
 func tree(text string) *yaml.Node {

@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/stagehint"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // typeWords are the names of a schema's types in messages.
@@ -82,8 +83,8 @@ func outOfRange(message string) string {
 const keyForm = "{name: ..., key: ...}"
 
 var (
-	keyPattern    = regexp.MustCompile(`^spec\.(secrets|configMaps)\[[0-9]+\]$`)
-	nestedPattern = regexp.MustCompile(stagePattern.String() + `\.match\.stages$`)
+	keyPattern    = lazyregexp.New(`^spec\.(secrets|configMaps)\[[0-9]+\]$`)
+	nestedPattern = lazyregexp.New(stageForm + `\.match\.stages$`)
 )
 
 // typeHint says how to write a value that has none of the wanted types.
@@ -107,7 +108,7 @@ func (w rawObject) typeHint(path, types string, value any) string {
 }
 
 // withoutSpace matches a key and a value without a space between them, which YAML reads as one text.
-var withoutSpace = regexp.MustCompile(`^[A-Za-z_]\w*:[^\s/]`)
+var withoutSpace = lazyregexp.New(`^[A-Za-z_]\w*:[^\s/]`)
 
 // mappingHint says how to write a mapping.
 func (w rawObject) mappingHint(path string, value any) string {
@@ -159,10 +160,10 @@ func (w rawObject) scalarHint(path, types string, value any) string {
 
 var (
 	// portPattern matches the fields that name a port of a Service or of a container.
-	portPattern = regexp.MustCompile(`^spec\.(endpoints|podMetricsEndpoints)\[[0-9]+\]\.port$`)
+	portPattern = lazyregexp.New(`^spec\.(endpoints|podMetricsEndpoints)\[[0-9]+\]\.port$`)
 	// durationPattern matches the names of fields that hold a duration.
-	durationPattern = regexp.MustCompile(`(?i)(interval|timeout|frequency|time|deadline|backoff|period|olderThan)$`)
-	wholePattern    = regexp.MustCompile(`^[0-9]+$`)
+	durationPattern = lazyregexp.New(`(?i)(interval|timeout|frequency|time|deadline|backoff|period|olderThan)$`)
+	wholePattern    = lazyregexp.New(`^[0-9]+$`)
 )
 
 // textHint says how to write a number or boolean where a string is wanted, so that the string is right as well.

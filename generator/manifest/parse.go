@@ -31,6 +31,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/stream"
 	"github.com/agentry-dev/agentry/generator/passthrough"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 const (
@@ -321,7 +322,7 @@ func (p *parser) report(d diag.Diagnostic, text string) {
 }
 
 // kindLine finds the kind of an object in a text that need not be YAML. An object in a list is indented.
-var kindLine = regexp.MustCompile(`(?m)^[ \t-]*["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z]+)`)
+var kindLine = lazyregexp.New(`(?m)^[ \t-]*["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z]+)`)
 
 // kindsNamed returns the kinds that a text names, or an empty one.
 func kindsNamed(text string) []string {

@@ -3,11 +3,11 @@ package manifest
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // patchHint is the hint for a patch that no kustomization names, and that therefore changes nothing.
@@ -72,7 +72,7 @@ func isPatchOfSyncSet(raw map[string]any) bool {
 }
 
 // patchPath matches the names of files and folders that people give to patches.
-var patchPath = regexp.MustCompile(`(?i)(^|[-_./])patch(es)?([-_./]|$)`)
+var patchPath = lazyregexp.New(`(?i)(^|[-_./])patch(es)?([-_./]|$)`)
 
 // ifPatch adds to a hint what to do if the file is a patch, where its name suggests that.
 func ifPatch(file, hint string) string {

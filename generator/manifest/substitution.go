@@ -3,19 +3,19 @@ package manifest
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // fluxVariable is a variable that Flux's kustomize-controller replaces when it applies a Kustomization with
 // spec.postBuild: ${NAME}, also with a shell's operators, as in ${NAME:=30s}. The name, which is the second group, has
 // the form that spec.postBuild.substitute demands. A second dollar before it makes it text.
-var fluxVariable = regexp.MustCompile(`(^|[^$])\$\{([A-Za-z_][A-Za-z0-9_]*)([-:=,^/#%][^}]*)?\}`)
+var fluxVariable = lazyregexp.New(`(^|[^$])\$\{([A-Za-z_][A-Za-z0-9_]*)([-:=,^/#%][^}]*)?\}`)
 
 // fluxKeepsText is the annotation of objects in which Flux replaces nothing.
 const fluxKeepsText = "kustomize.toolkit.fluxcd.io/substitute"

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -9,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // Value is a document of a text that a field holds, such as a patch: what Kubernetes decodes it to.
@@ -66,7 +66,7 @@ func positionIn(held *parsed, text string, node *yaml.Node, path string) (line, 
 	return value.Line, value.Column
 }
 
-var linePattern = regexp.MustCompile(`^([0-9]{1,9}):([0-9]{1,9})$`)
+var linePattern = lazyregexp.New(`^([0-9]{1,9}):([0-9]{1,9})$`)
 
 // positionInText returns the position of a path in a text. If the path is a line and column, the text does not
 // have to be YAML.

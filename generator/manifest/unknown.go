@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/stagehint"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // unknownField is the message about a field that the object's kind does not have.
@@ -162,8 +162,10 @@ func isBelow(path string, above map[string]bool) bool {
 	return false
 }
 
-// stagePattern matches the path of a stage of a PodLogs.
-var stagePattern = regexp.MustCompile(`^spec\.pipelineStages\[[0-9]+\]`)
+// stageForm matches the path of a stage of a PodLogs.
+const stageForm = `^spec\.pipelineStages\[[0-9]+\]`
+
+var stagePattern = lazyregexp.New(stageForm)
 
 // stageName returns the name of the pipeline stage that an unknown field is in. direct is true if the field is
 // the stage itself, not a setting of it. sure is false if the stage's name would contain a dot: drop.x is

@@ -2,13 +2,14 @@ package podrules
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // Pod returns the errors that Kubernetes would find in a pod's names, scheduling and security context. Volumes and
@@ -151,7 +152,7 @@ func topologySpread(list []corev1.TopologySpreadConstraint, path *field.Path) (e
 }
 
 // sysctlName is the API server's rule for names of kernel parameters (sysctls).
-var sysctlName = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
+var sysctlName = lazyregexp.New(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
 
 const maxSysctlName = 253
 

@@ -3,13 +3,14 @@ package podspec
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
-var notLabel = regexp.MustCompile(`[^-a-z0-9]+`)
+var notLabel = lazyregexp.New(`[^-a-z0-9]+`)
 
 // suffixLength is the length of the hash that makes a name unique.
 const suffixLength = 8

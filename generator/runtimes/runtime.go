@@ -22,8 +22,9 @@ type Runtime struct {
 	// Check checks a configuration against the rules of the program. It returns it with additions that the program
 	// needs, and does not change its argument.
 	Check func(*model.Config) (*model.Config, diag.List)
-	// Print returns the configuration as the program reads it.
-	Print func(*model.Config) Printed
+	// Print returns the configuration as the program reads it. Of a long one it can say before what its text begins
+	// with, more and more of it.
+	Print func(c *model.Config, soFar func([]byte)) Printed
 	// Masked returns the SHA-256 sums of a configuration without its secret values, and of these values. inlined is
 	// empty if there are none, or if the program notices changes of secrets.
 	Masked func(*model.Config) (rest, inlined string)

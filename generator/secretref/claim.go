@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // claim reserves the file name of a reference. It returns nil if the reference does not resolve or another reference
@@ -271,7 +271,7 @@ func content(o *manifest.Object, key string) ([]byte, bool) {
 }
 
 // nameHash matches the suffix that kustomize's generators add to a name, which changes with the content.
-var nameHash = regexp.MustCompile(`^-[2456789bcdfghkmt]{10}$`)
+var nameHash = lazyregexp.New(`^-[2456789bcdfghkmt]{10}$`)
 
 // RenamedHint returns the hint for a reference to an object that kustomize renamed.
 func RenamedHint(name string, now *manifest.Object) string {

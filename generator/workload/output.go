@@ -41,8 +41,11 @@ func (out *output) put(o Object) {
 // config adds the Secret of a configuration, or several Secrets if it does not fit into one. set is the name of the
 // first StatefulSet that uses it, or "".
 func (out *output) config(name, set string, c *model.Config) config {
-	printed := out.runtime().Print(c)
-	o, inlined, findings := out.configSecret(name, c, &printed)
+	r := out.runtime()
+	z := compression{above: r.CompressAboveBytes}
+	defer z.end()
+	printed := r.Print(c, z.soFar)
+	o, inlined, findings := out.configSecret(name, c, &printed, &z)
 	if o.Content == nil {
 		return out.folder(name, set, c, &printed)
 	}

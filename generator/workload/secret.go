@@ -1,10 +1,7 @@
 package workload
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,8 +78,8 @@ type config struct {
 // configSecret returns the Secret of a printed configuration: as text, which a reviewer can read, or compressed, with
 // the redacted text beside it. It has no content if the text is too large and the program can read several files
 // instead.
-func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtimes.Printed) (o Object, inlined string,
-	findings diag.List) {
+func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtimes.Printed, z *compression) (o Object,
+	inlined string, findings diag.List) {
 	r := a.runtime()
 	masked := ""
 	if a.mayInline(c) {
@@ -95,7 +92,7 @@ func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtim
 		o.Masked = masked
 		return o, inlined, nil
 	}
-	compressed := compress(printed.Bytes)
+	compressed := z.compressed(printed.Bytes)
 	if printed.Split != nil && len(compressed)+len(r.ConfigKey) > maxSecretBytes {
 		return Object{}, "", nil
 	}
@@ -138,17 +135,3 @@ func (a grafanaAgent) secret(name string, labels map[string]string, content *Con
 func (a grafanaAgent) mayInline(c *model.Config) bool {
 	return a.secrets.CanInline() || c.Integrations != nil
 }
-
-// compress compresses with gzip like the operator: default level, no name, no time.
-func compress(text []byte) []byte {
-	var buf bytes.Buffer
-	w := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(w)
-	w.Reset(&buf)
-	_, _ = w.Write(text) // a bytes.Buffer never fails
-	_ = w.Close()
-	return buf.Bytes()
-}
-
-// gzipWriters are reused, because a new writer needs almost a megabyte, more than the text that it compresses.
-var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}

@@ -3,11 +3,11 @@ package lastgood
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // textFolder is the folder of the texts of held objects, below the output path. A file is named by the hash of its
@@ -16,7 +16,7 @@ const textFolder = ".agentry/held"
 
 // textFile matches the names of these files. A record with another name is ignored: anyone who can write to the branch
 // could have written it.
-var textFile = regexp.MustCompile(`^\.agentry/held/[0-9a-f]{16}$`)
+var textFile = lazyregexp.New(`^\.agentry/held/[0-9a-f]{16}$`)
 
 // TextFile returns the name of the file for a text, below the output path.
 func TextFile(text string) string { return path.Join(textFolder, branch.SHA256([]byte(text))[:16]) }

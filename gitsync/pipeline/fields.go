@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // Field is a field of a specification that holds words.
@@ -33,7 +35,7 @@ func Fields() []Field {
 
 func rootNode() *schemaNode {
 	var root schemaNode
-	if err := json.Unmarshal(schema, &root); err != nil {
+	if err := json.Unmarshal(manifest.Pipeline.Schema(), &root); err != nil {
 		panic(err) // it is generated
 	}
 	return &root

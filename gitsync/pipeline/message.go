@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"regexp"
 	"strings"
 	"text/template"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // MaxMessageBytes limits the result of a message template.
@@ -60,7 +61,7 @@ func FormatMessage(text string, data Message) (string, error) {
 }
 
 // missingField matches the error of text/template for a field that does not exist.
-var missingField = regexp.MustCompile(`at <(.*)>: can't evaluate field (\w+) in type (\S+)$`)
+var missingField = lazyregexp.New(`at <(.*)>: can't evaluate field (\w+) in type (\S+)$`)
 
 // explain replaces the name of a Go type in an error by the fields that exist.
 func explain(err error) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	webhook "github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
@@ -158,7 +159,7 @@ func TestWebhookTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(schema, append([]byte(`"enum":`), text...)) {
+	if !bytes.Contains(manifest.Pipeline.Schema(), append([]byte(`"enum":`), text...)) {
 		t.Errorf("the schema does not list the types %s", text)
 	}
 }

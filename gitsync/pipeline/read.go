@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	_ "embed"
 	"fmt"
 	"reflect"
 	"strings"
@@ -10,17 +9,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// schema is generated from the types of this package by package v1alpha1's go generate, like the schema for editors,
-// docs/pipeline.schema.json.
-//
-//go:embed schema.json
-var schema []byte
-
-var kind = manifest.NewKind(schema)
-
 // Read reads a pipeline from a document, sets its defaults and validates it. If there is an error, it must not be used.
 func (p *Pipeline) Read(d manifest.Document) diag.List {
-	found := kind.Decode(d, p, func() diag.List {
+	found := manifest.Pipeline.Decode(d, p, func() diag.List {
 		f := setTwice("", reflect.ValueOf(p).Elem())
 		p.Default()
 		p.Places = p.places(d)

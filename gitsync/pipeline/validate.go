@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,11 +18,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 var (
-	authorForm = regexp.MustCompile(`^[^<>\n]*[^<>\s] <[^<>\s]+>$`)
-	commitForm = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	authorForm = lazyregexp.New(`^[^<>\n]*[^<>\s] <[^<>\s]+>$`)
+	commitForm = lazyregexp.New(`^[0-9a-f]{40}$`)
 )
 
 // Validate returns the errors of a pipeline after [Pipeline.Default], in addition to those that its schema finds. It

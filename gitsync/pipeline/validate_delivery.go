@@ -2,16 +2,17 @@ package pipeline
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // maxOCITag is the length of a tag. A repetition of that size in the expression would cost each start of agentry.
 const maxOCITag = 128
 
 var (
-	ociURLForm = regexp.MustCompile(`^oci://[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)+$`)
-	ociTagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	ociURLForm = lazyregexp.New(`^oci://[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)+$`)
+	ociTagForm = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 )
 
 // validateVerify checks where the keys that verify input commits are.

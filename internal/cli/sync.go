@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
@@ -140,7 +140,7 @@ func (e Env) expanded(ctx context.Context, fleet []*pipelinefile.Pipeline, cache
 	return fleet, cmp.Or(err, e.wrongFolders(found))
 }
 
-var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var fullCommit = lazyregexp.New(`^[0-9a-f]{40}$`)
 
 // pipelines reads the pipeline file, or all files of a folder.
 func (e Env) pipelines(file string) (fleet []*pipelinefile.Pipeline, err error) {

@@ -3,13 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 	"github.com/agentry-dev/agentry/internal/scaffold"
 )
 
@@ -66,7 +66,7 @@ func buildCommit() string {
 }
 
 // releaseVersion matches the versions of releases, and not those that Go makes of other commits.
-var releaseVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
+var releaseVersion = lazyregexp.New(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
 
 // release returns the release that this program is of, or the commit, if it is known.
 func release() scaffold.Release {

@@ -1,8 +1,9 @@
 package console
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // codeLine is a line of a file, in parts that look different.
@@ -16,12 +17,12 @@ type part struct{ Class, Text string }
 
 var (
 	// yamlEntry matches a line of YAML, and alloyEntry one of Alloy: what is before the key, the key, and the rest.
-	yamlEntry  = regexp.MustCompile(`^(\s*(?:- +)*)("[^"]*"|[A-Za-z_][\w./-]*)(:(?: .*)?)$`)
-	alloyEntry = regexp.MustCompile(`^(\s*)("[^"]*"|[A-Za-z_][\w./-]*)(\s*=.*|\s.*\{|\s*\{)$`)
+	yamlEntry  = lazyregexp.New(`^(\s*(?:- +)*)("[^"]*"|[A-Za-z_][\w./-]*)(:(?: .*)?)$`)
+	alloyEntry = lazyregexp.New(`^(\s*)("[^"]*"|[A-Za-z_][\w./-]*)(\s*=.*|\s.*\{|\s*\{)$`)
 	// value matches what stands out in a value.
-	value = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|<redacted>`)
+	value = lazyregexp.New(`"(?:[^"\\]|\\.)*"|<redacted>`)
 	// word matches a value that is not text.
-	word = regexp.MustCompile(`^(:? =? ?)(true|false|null|[0-9][\w.]*)$`)
+	word = lazyregexp.New(`^(:? =? ?)(true|false|null|[0-9][\w.]*)$`)
 )
 
 // parts cuts a line. It knows lines and not the language: a line of a longer text is cut as if it stood alone.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 	"github.com/agentry-dev/agentry/internal/applied"
 	"github.com/agentry-dev/agentry/internal/checkout"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
@@ -22,7 +22,7 @@ import (
 const maxInputBytes = 1 << 20
 
 // ours matches the start of a custom resource that a cluster with Flux or Argo CD does not know.
-var ours = regexp.MustCompile(`"?apiVersion"?: *["']?(monitoring\.(grafana|coreos)\.com|agentry\.dev)/`)
+var ours = lazyregexp.New(`"?apiVersion"?: *["']?(monitoring\.(grafana|coreos)\.com|agentry\.dev)/`)
 
 // branches warns about an output branch that a pipeline reads: each pass would make it run again, and whoever may push
 // one may push the other.
@@ -47,7 +47,7 @@ func branches(p *pipelinefile.Pipeline, fleet []*pipelinefile.Pipeline) (results
 }
 
 // anAgent matches a GrafanaAgent in a file.
-var anAgent = regexp.MustCompile(`(?m)^"?kind"?: *["']?GrafanaAgent\b`)
+var anAgent = lazyregexp.New(`(?m)^"?kind"?: *["']?GrafanaAgent\b`)
 
 // readers warns about a pipeline that reads all GrafanaAgents of another one besides its own: both render them. Two
 // pipelines that read the same ones are for two clusters.
@@ -148,7 +148,7 @@ func appliedInputs(at string, files tree.Files, paths []string, found []applied.
 }
 
 // matching returns the manifests below some paths with a text that matches.
-func matching(files tree.Files, paths []string, pattern *regexp.Regexp) (found []string) {
+func matching(files tree.Files, paths []string, pattern *lazyregexp.Regexp) (found []string) {
 	for _, p := range paths {
 		_ = fs.WalkDir(files, path.Clean(p), func(name string, d fs.DirEntry, err error) error {
 			switch {

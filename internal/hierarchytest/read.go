@@ -3,31 +3,25 @@ package hierarchytest
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // MaxCases limits the cases in a file.
 const MaxCases = 10_000
 
-// schema is generated from the types of this package by package v1alpha1's go generate.
-//
-//go:embed schema.json
-var schema []byte
-
-// Schema is the JSON Schema of a test, for editors. It is generated like schema, and has the descriptions.
+// Schema is the JSON Schema of a test, for editors. It is generated from the types of this package by package
+// v1alpha1's go generate, like the one that tests are checked with.
 //
 //go:embed editor.schema.json
 var Schema []byte
 
-var kind = manifest.NewKind(schema)
-
 // namesKind matches the kind of a document that is a test: a line of its own in YAML, a key in double quotes in JSON.
-var namesKind = regexp.MustCompile(`(?m)^['"]?kind['"]?[ \t]*:[ \t]*['"]?` + Kind + `['"]?\s*(#.*)?$|"kind"\s*:\s*"` + Kind + `"`)
+var namesKind = lazyregexp.New(`(?m)^['"]?kind['"]?[ \t]*:[ \t]*['"]?` + Kind + `['"]?\s*(#.*)?$|"kind"\s*:\s*"` + Kind + `"`)
 
 // MayHoldTest reports whether a file may contain tests. It does not parse the file.
 func MayHoldTest(text []byte) bool { return namesKind.Match(text) }
@@ -53,7 +47,7 @@ func Read(f manifest.File) (tests []Test, found diag.List) {
 		if f.Source != "" {
 			t.File = f.Source + ":" + f.Path
 		}
-		found = append(found, kind.Decode(d, &t, func() diag.List {
+		found = append(found, manifest.HierarchyTest.Decode(d, &t, func() diag.List {
 			cases += len(t.Spec.Selected) + len(t.Spec.Targets)
 			return t.validate(cases)
 		})...)

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // template is the part of a pipeline with forEach that others are made from.
@@ -171,7 +172,7 @@ func settle(fleet []*Pipeline, established func(*Pipeline) bool) ([]*Pipeline, d
 func (t *template) canName(name string) bool { return t.names != nil && t.names.MatchString(name) }
 
 // actions matches the parts of a text that a template fills in.
-var actions = regexp.MustCompile(`\{\{.*?\}\}`)
+var actions = lazyregexp.New(`\{\{.*?\}\}`)
 
 // namePattern returns a pattern for the names that a template gives, or nil if it is unknown.
 func namePattern(name string) *regexp.Regexp {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // MaxFileBytes limits a pipeline file.
@@ -82,7 +82,7 @@ func parseFile(file string, data []byte, apps *apps, set ...string) ([]*Pipeline
 }
 
 // kindPattern matches the name of a kind.
-var kindPattern = regexp.MustCompile(`^[A-Za-z]{1,63}$`)
+var kindPattern = lazyregexp.New(`^[A-Za-z]{1,63}$`)
 
 // read reads the pipeline, or the template, that is written.
 func (p *Pipeline) read() diag.List {

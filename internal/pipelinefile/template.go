@@ -6,13 +6,13 @@ import (
 	"io"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	texttemplate "text/template"
 	"text/template/parse"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // maxFieldBytes limits the text that a template in a field gives.
@@ -89,7 +89,7 @@ func replaced(at string, value any, by func(at, text string) string) any {
 }
 
 // parsePosition matches the name and line that text/template puts before an error.
-var parsePosition = regexp.MustCompile(`^template: :\d+:\s*`)
+var parsePosition = lazyregexp.New(`^template: :\d+:\s*`)
 
 // parseTemplate parses the template of a field. It allows only parts of the folder's path and functions on
 // them, so that fields stay readable.

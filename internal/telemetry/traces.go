@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 const (
@@ -130,7 +130,7 @@ func (q quiet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) e
 }
 
 // urls matches URLs in a text: the path of a collector's URL can be a secret.
-var urls = regexp.MustCompile(`(https?://)(?:[^/\s"]*@)?([^/?#\s"]*)[^\s"]*`)
+var urls = lazyregexp.New(`(https?://)(?:[^/\s"]*@)?([^/?#\s"]*)[^\s"]*`)
 
 // withoutSecrets returns the error without the collector's response, which may repeat headers.
 func withoutSecrets(err error) error {

@@ -3,7 +3,6 @@ package integration
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/relabel"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // Checks of what all integrations with metrics have: extra_labels and autoscrape.
@@ -165,7 +165,7 @@ func (o object) rule() (r *model.Relabel, known bool) {
 
 // Custom resources spell the fields of relabelling rules differently.
 var (
-	capital     = regexp.MustCompile(`[A-Z]`)
+	capital     = lazyregexp.New(`[A-Z]`)
 	snakeFields = strings.NewReplacer("targetLabel", "target_label", "sourceLabels", "source_labels")
 )
 

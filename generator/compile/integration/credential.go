@@ -1,11 +1,11 @@
 package integration
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // protect marks a value that is a credential or contains one, so that reviewers do not see it, and records its path if
@@ -37,13 +37,13 @@ func isSource(path string) bool {
 
 var (
 	// secretName matches the fields of credentials in configurations of which the catalogue does not know the fields.
-	secretName = regexp.MustCompile(
+	secretName = lazyregexp.New(
 		`(?i)(?:^|[._-])(?:password|passphrase|token|credentials|secret|(?:secret|private|api)[_-]?key)(?:\[[0-9]+\])*$`)
 	// secretHeader matches headers with a credential.
-	secretHeader = regexp.MustCompile(
+	secretHeader = lazyregexp.New(
 		`(?i)headers?\.(?:\S*authorization|\S*token|\S*secret|\S*api-?key|cookie)(?:\[[0-9]+\])*$`)
 	// authType matches what is in front of the credential of an Authorization header.
-	authType = regexp.MustCompile(`(?i)^\s*(?:basic|bearer|token)\s+`)
+	authType = lazyregexp.New(`(?i)^\s*(?:basic|bearer|token)\s+`)
 )
 
 // namesSecret reports whether the name of a field says that it is a credential.

@@ -2,22 +2,22 @@ package integration
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/prometheus/common/model"
 
 	"github.com/agentry-dev/agentry/internal/expression"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // Rules of the integrations that map what they read to metrics: statsd and mssql.
 
 // Names that statsd_exporter accepts.
 var (
-	statsdMatch = regexp.MustCompile(`^(?:\*|[a-zA-Z_][\w-]*)(?:\.(?:\*|\w[\w-]*))*$`)
-	statsdName  = regexp.MustCompile(`^(?:[a-zA-Z_]|\$\{?\d+\}?)(?:\w|\$\{?\d+\}?)*$`)
-	statsdLabel = regexp.MustCompile(`^[a-zA-Z_]\w+$`)
+	statsdMatch = lazyregexp.New(`^(?:\*|[a-zA-Z_][\w-]*)(?:\.(?:\*|\w[\w-]*))*$`)
+	statsdName  = lazyregexp.New(`^(?:[a-zA-Z_]|\$\{?\d+\}?)(?:\w|\$\{?\d+\}?)*$`)
+	statsdLabel = lazyregexp.New(`^[a-zA-Z_]\w+$`)
 )
 
 func statsd(o object) {

@@ -3,7 +3,6 @@ package integration
 import (
 	"math"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/internal/expression"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // scalar converts a text, a number or a boolean.
@@ -136,7 +136,7 @@ func (k *checker) text(n *node, text, path string) model.Value {
 }
 
 // bareVariable matches texts with variables that are one YAML scalar without quotes.
-var bareVariable = regexp.MustCompile(`^[\w.+-]*(?:(?:\$\{[\w:=.+-]+\}|\$\(\w+\))[\w.+-]*)+$`)
+var bareVariable = lazyregexp.New(`^[\w.+-]*(?:(?:\$\{[\w:=.+-]+\}|\$\(\w+\))[\w.+-]*)+$`)
 
 // literal expands a text. known is false if the text contains a variable. ok is false for an unfinished reference.
 func literal(text string) (plain string, known, ok bool) {

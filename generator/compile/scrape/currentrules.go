@@ -2,7 +2,6 @@ package scrape
 
 import (
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // currentRules are the rules of today's Prometheus Operator that do not depend on the monitor. Jobs share them, so they
@@ -140,7 +140,7 @@ func asCurrent(c *monitoringv1.RelabelConfig) *model.Relabel {
 	}
 }
 
-var hostName = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(?:\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$`)
+var hostName = lazyregexp.New(`^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(?:\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$`)
 
 // hostPort reports whether a text is a host with or without a port.
 func hostPort(text string) bool {

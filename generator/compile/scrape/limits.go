@@ -3,7 +3,6 @@ package scrape
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // limits sets the limits of a job by the rule of today's Prometheus Operator: the lower one of the monitor's and the
@@ -74,7 +74,7 @@ func GlobalLimits(standard, enforced model.Limits) model.Limits {
 	return out
 }
 
-var sizeForm = regexp.MustCompile(`^((?:[0-9]*\.)?[0-9]+)([KMGTPE]?)i?B$`)
+var sizeForm = lazyregexp.New(`^((?:[0-9]*\.)?[0-9]+)([KMGTPE]?)i?B$`)
 
 // ValidSize reports whether the agent accepts a size.
 func ValidSize(s string) bool {

@@ -1,7 +1,6 @@
 package scrape
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // The service discoveries of today's Prometheus. Each runtime reports what it does not have.
@@ -33,7 +33,7 @@ func staticSD(d *discovering, c *promv1alpha1.StaticConfig) {
 	d.out.Settings = model.Map{{Key: "targets", Value: listOf(c.Targets)}, {Key: "labels", Value: mapOf(c.Labels)}}
 }
 
-var sdFile = regexp.MustCompile(`^[^*]*(\*[^/]*)?\.(json|yml|yaml|JSON|YML|YAML)$`)
+var sdFile = lazyregexp.New(`^[^*]*(\*[^/]*)?\.(json|yml|yaml|JSON|YML|YAML)$`)
 
 func fileSD(d *discovering, c *promv1alpha1.FileSDConfig) {
 	if len(c.Files) == 0 {
@@ -281,9 +281,9 @@ func ovhcloudSD(d *discovering, c *promv1alpha1.OVHCloudSDConfig) {
 
 // What Scaleway's library accepts.
 var (
-	scalewayKey  = regexp.MustCompile(`^SCW[A-Z0-9]{17}$`)
-	scalewayZone = regexp.MustCompile(`^[a-z]{2}-[a-z]{3}-[1-9]$`)
-	uuid         = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
+	scalewayKey  = lazyregexp.New(`^SCW[A-Z0-9]{17}$`)
+	scalewayZone = lazyregexp.New(`^[a-z]{2}-[a-z]{3}-[1-9]$`)
+	uuid         = lazyregexp.New(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
 )
 
 func scalewaySD(d *discovering, c *promv1alpha1.ScalewaySDConfig) {

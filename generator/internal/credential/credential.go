@@ -7,34 +7,35 @@ package credential
 import (
 	"errors"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 var (
 	// variable matches a reference without text of its own: ${NAME}, $(NAME), and ${NAME:-} without a default.
-	variable = regexp.MustCompile(`\$\{#?\w+(?::?[-=+?])?\}|\$\(\w+\)`)
+	variable = lazyregexp.New(`\$\{#?\w+(?::?[-=+?])?\}|\$\(\w+\)`)
 	// setting matches a credential in the parameters of a URL or of a data source name.
-	setting = regexp.MustCompile(
+	setting = lazyregexp.New(
 		`(?i)(?:(?:password|passwd|pwd|secret|token|api_?key)\s*=|session_token:)\s*\$?[^\s;&,$]`)
 	// name matches the names of headers, parameters, variables and flags that contain a credential.
-	name = regexp.MustCompile(
+	name = lazyregexp.New(
 		`(?i)(?:password|passwd|passphrase|pwd|token|secret|credentials?|cookie|authorization|assertion|(?:api|access|private|secret|auth|signing)[-_.]?key)$`)
 	// client matches the fields of HTTP clients and service discoveries that contain a credential as plain text. It is
 	// for hand-written texts without known types.
-	client = regexp.MustCompile(
+	client = lazyregexp.New(
 		`^(?:.*_)?(?:password|passphrase|token|credentials|secret|secret_key|private_key|key|key_pem|consumer_key|connection_string)$`)
 	// group matches a reference to a group of a regular expression.
-	group = regexp.MustCompile(`\$(?:\{\w+\}|\w+)`)
+	group = lazyregexp.New(`\$(?:\{\w+\}|\w+)`)
 	// harmless matches common values of such names that are not credentials: switches and files.
-	harmless = regexp.MustCompile(`(?i)^(?:true|false|yes|no|on|off|none|null|[0-9]|/[^\s]*/[^\s]*)$`)
+	harmless = lazyregexp.New(`(?i)^(?:true|false|yes|no|on|off|none|null|[0-9]|/[^\s]*/[^\s]*)$`)
 	// before matches the prefix of a reference to a variable, including its dollar: an authentication scheme or a
 	// cookie's name.
-	before       = regexp.MustCompile(`(?i)^(?:bearer|basic|token|api-?key) +\$`)
-	beforeCookie = regexp.MustCompile(`(?:^|; *)[\w.-]+=\$`)
+	before       = lazyregexp.New(`(?i)^(?:bearer|basic|token|api-?key) +\$`)
+	beforeCookie = lazyregexp.New(`(?:^|; *)[\w.-]+=\$`)
 	// port matches the text after the colon of a host.
-	port   = regexp.MustCompile(`^[0-9$]+[/?]`)
-	scheme = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9+.-]*$`)
+	port   = lazyregexp.New(`^[0-9$]+[/?]`)
+	scheme = lazyregexp.New(`^\s*[A-Za-z][A-Za-z0-9+.-]*$`)
 )
 
 // withoutVariables replaces each reference to a variable by a dollar.
@@ -137,7 +138,7 @@ func Redacted(text string) string {
 }
 
 // quoted matches a quoted text in an error, and the space after it.
-var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*" ?`)
+var quoted = lazyregexp.New(`"(?:[^"\\]|\\.)*" ?`)
 
 // URLProblem returns, after a colon, why a text is not a URL. It quotes no part of a text that may contain a password.
 func URLProblem(text string, err error) string {

@@ -3,7 +3,6 @@ package relabel
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	prommodel "github.com/prometheus/common/model"
@@ -12,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/internal/expression"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // Checker finds what the agent's Prometheus refuses in a relabelling rule (model/relabel of its January 2024 fork). It
@@ -26,7 +26,7 @@ type Checker struct {
 const maxSurplus = 500_000
 
 // targetPattern matches a target label that Prometheus accepts for replace: a label name that can refer to groups.
-var targetPattern = regexp.MustCompile(`^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$`)
+var targetPattern = lazyregexp.New(`^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$`)
 
 const (
 	defaultSeparator   = ";"

@@ -1,15 +1,15 @@
 package yamlvalue
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // anchors matches the anchors and aliases in a document that is not valid.
-var anchors = regexp.MustCompile(`(?:^|[\s\[{,])([&*])([^\s\[\]{},]+)`)
+var anchors = lazyregexp.New(`(?:^|[\s\[{,])([&*])([^\s\[\]{},]+)`)
 
 const (
 	noAnchor    = "an alias refers to an anchor that is not in this document"

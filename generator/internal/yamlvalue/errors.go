@@ -2,11 +2,12 @@ package yamlvalue
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 func errTooDeep() *Error {
@@ -30,7 +31,7 @@ func errKey(text string) *Error {
 }
 
 // actionPattern matches a line up to the braces of a template action, where YAML expects a key or a value.
-var actionPattern = regexp.MustCompile(`(?m)^[ -]*(?:[^\s"'#:]+:[ \t]+)?\{\{`)
+var actionPattern = lazyregexp.New(`(?m)^[ -]*(?:[^\s"'#:]+:[ \t]+)?\{\{`)
 
 // errTemplate returns an error at the first action of a template, or nil. It is called only for documents that are not
 // valid YAML: an action in quotes is an ordinary text.
@@ -49,7 +50,7 @@ func errTemplate(text string) *Error {
 	}
 }
 
-var linePattern = regexp.MustCompile(`^line ([0-9]+): `)
+var linePattern = lazyregexp.New(`^line ([0-9]+): `)
 
 // syntaxError translates an error of the YAML parser. It omits everything that could be part of a value.
 func syntaxError(err error, text string) *Error {

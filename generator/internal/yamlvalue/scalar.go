@@ -2,9 +2,10 @@ package yamlvalue
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // resolve returns the value of a plain scalar without a tag: a string, bool, int64, float64 or nil. It returns false
@@ -52,7 +53,7 @@ func resolveFraction(s string) (any, bool) {
 	return s, true
 }
 
-var floatPattern = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+var floatPattern = lazyregexp.New(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
 // resolveNumber resolves scalars that begin with a digit or a sign. Dates of YAML 1.1 stay strings.
 func resolveNumber(s string) (any, bool) {

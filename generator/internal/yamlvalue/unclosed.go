@@ -1,9 +1,10 @@
 package yamlvalue
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // opening is an opening bracket or quote, with its place in the text.
@@ -13,7 +14,7 @@ type opening struct {
 }
 
 // blockText matches the header of a block scalar.
-var blockText = regexp.MustCompile(`^[|>][-+0-9]*[ \t]*(#.*)?$`)
+var blockText = lazyregexp.New(`^[|>][-+0-9]*[ \t]*(#.*)?$`)
 
 // scanner is the state of [unclosedError].
 type scanner struct {

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // What the operator v0.44.8 gives to its pods.
@@ -54,7 +54,7 @@ func freeArgs(spec *v1alpha1.GrafanaAgentSpec) map[string]bool {
 }
 
 // alloyImage matches an image of Grafana Alloy, in any registry.
-var alloyImage = regexp.MustCompile(`(^|/)alloy(:[^/]*|@[^/]*)?$`)
+var alloyImage = lazyregexp.New(`(^|/)alloy(:[^/]*|@[^/]*)?$`)
 
 // checkPods warns of an image of the agent's successor, which has other flags and another configuration, and of
 // versions that the agent does not have.
@@ -91,7 +91,7 @@ const setAlloy = "set runtime: alloy in the pipeline (or --runtime alloy, or the
 	": alloy)"
 
 // release matches a version of the agent, as the tag of its image has it.
-var release = regexp.MustCompile(`^(v?)(\d{1,3})\.(\d{1,3})\.\d{1,3}$`)
+var release = lazyregexp.New(`^(v?)(\d{1,3})\.(\d{1,3})\.\d{1,3}$`)
 
 // ownMetrics are named in the packages static/config/instrumentation and static/metrics of the agent, and in promtail's
 // client.

@@ -24,8 +24,8 @@ func Print(c *model.Config) runtimes.Text { return encode(c, &writer{}) }
 func PrintRedacted(c *model.Config) runtimes.Text { return encode(c, &writer{view: reviewed}) }
 
 // printed returns the texts of [Print] and [PrintRedacted]. Without secret values they are equal, and printed once.
-func printed(c *model.Config) runtimes.Printed {
-	var w writer
+func printed(c *model.Config, soFar func([]byte)) runtimes.Printed {
+	w := writer{soFar: soFar}
 	text := encode(c, &w)
 	if !w.hides {
 		return runtimes.Printed{Text: text, Redacted: func() runtimes.Text { return text }}
@@ -156,6 +156,7 @@ func jobs[T any](w *writer, instance diag.Object, built []*T, additional []model
 		w.endItem()
 		s.Instance = instance
 		w.mark(s, start)
+		w.tell()
 	}
 	for i := range additional {
 		if w.tree != nil {

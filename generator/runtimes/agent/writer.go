@@ -33,6 +33,20 @@ type writer struct {
 	spans   []runtimes.Span // of what is written
 	// secrets gets every secret value in the masked view.
 	secrets hash.Hash
+	// soFar gets what is written, in steps, and told is how much it got. It can be nil.
+	soFar func([]byte)
+	told  int
+}
+
+// step is how many bytes are written before they are told.
+const step = 256 << 10
+
+// tell says what is written so far, which does not change any more.
+func (w *writer) tell() {
+	if w.soFar != nil && len(w.buf)-w.told >= step {
+		w.told = len(w.buf)
+		w.soFar(w.buf)
+	}
 }
 
 // view is who a configuration is written for.

@@ -70,7 +70,7 @@ func TestSecretsAreOnlyWhereTheyAreNeeded(t *testing.T) {
 	other := secretConfig()
 	other.Metrics.Configs[0].ScrapeConfigs[0].BasicAuth.Password.Value = "another"
 	other.Metrics.Configs[0].ScrapeConfigs[2].BasicAuth.Password.Value = "another"
-	if with := printed(secretConfig()).Redacted().String(); with != shown {
+	if with := printed(secretConfig(), nil).Redacted().String(); with != shown {
 		t.Errorf("with the text (-alone +with):\n%s", cmp.Diff(shown, with))
 	}
 	if diff := cmp.Diff(shown, PrintRedacted(other).String()); diff != "" {
@@ -108,7 +108,7 @@ func TestEachSecretIsHidden(t *testing.T) {
 		"parameter":   of(w, &model.ScrapeConfig{Params: map[string][]string{"token": {"hunter2"}}}),
 		"logs client": logs(model.LogsClient{URL: "https://u:hunter2@x.example.com"}),
 	} {
-		p := printed(c)
+		p := printed(c, nil)
 		shown := p.Redacted().String()
 		if !strings.Contains(p.String(), "hunter2") || strings.Contains(shown, "hunter2") {
 			t.Errorf("%s: reviewers see\n%s", name, shown)
@@ -117,7 +117,7 @@ func TestEachSecretIsHidden(t *testing.T) {
 			t.Errorf("%s: (-alone +with the text):\n%s", name, diff)
 		}
 	}
-	p := printed(of(w, &model.ScrapeConfig{}))
+	p := printed(of(w, &model.ScrapeConfig{}), nil)
 	if p.Redacted().String() != p.String() {
 		t.Errorf("without secrets, reviewers see\n%s", p.Redacted())
 	}

@@ -1,13 +1,13 @@
 package alloy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // What the catalogue says of settings that are given.
@@ -95,7 +95,7 @@ var fieldsOfWriters = map[string]string{
 }
 
 // uuid is how Alloy wants the tenant of a workload identity.
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+var uuid = lazyregexp.New(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // writer reports settings of a remote write that only later versions have, or that need something else.
 func (f *findings) writer(w *model.RemoteWrite) {

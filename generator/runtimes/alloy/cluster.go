@@ -3,7 +3,6 @@ package alloy
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
@@ -11,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/syntax"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // clusterArgs returns the flags by which pods find each other. Alloy's chart has the same ones; the name of the cluster
@@ -48,10 +48,10 @@ func replicas(spec *v1alpha1.GrafanaAgentSpec) diag.List {
 }
 
 // ofOnePod matches a reference to a variable whose value differs between the pods of a cluster, in both forms.
-var ofOnePod = regexp.MustCompile(`\$[({](POD_NAME|STATEFULSET_ORDINAL_NUMBER)[:})]`)
+var ofOnePod = lazyregexp.New(`\$[({](POD_NAME|STATEFULSET_ORDINAL_NUMBER)[:})]`)
 
 // ofOneShard matches a reference to the number of a shard, in both forms.
-var ofOneShard = regexp.MustCompile(`\$[({]SHARD[:})]`)
+var ofOneShard = lazyregexp.New(`\$[({]SHARD[:})]`)
 
 // clustered returns instances whose pods share their targets. Samples must not tell which pod sends them: a series
 // would end when its target moves, and a destination that keeps the samples of one replica would drop the samples of

@@ -47,7 +47,7 @@ func configOf(jobs []*model.ScrapeConfig) *model.Config {
 
 func filesFor(t *testing.T, jobs []*model.ScrapeConfig) []runtimes.File {
 	t.Helper()
-	files, err := printed(configOf(jobs)).Split("", limit)
+	files, err := printed(configOf(jobs), nil).Split("", limit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func PrintRedacted(c *model.Config) runtimes.Text { return newFile(true).of(c).p
 
 // printed returns the text of [Print] and the other forms of the same file. Reviewers see the same text if it hides
 // nothing.
-func printed(c *model.Config) runtimes.Printed {
+func printed(c *model.Config, _ func([]byte)) runtimes.Printed {
 	f := newFile(false).of(c)
 	text := f.print()
 	redacted := func() runtimes.Text {

@@ -1,7 +1,6 @@
 package alloy
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 const (
@@ -123,7 +123,7 @@ func (in imageIn) of(spec *v1alpha1.GrafanaAgentSpec) string {
 }
 
 // alloyTag matches images of Alloy whose tag begins with a version, as in alloy:v1.16.2-boringcrypto.
-var alloyTag = regexp.MustCompile(`/alloy:(v\d+\.\d+)\.\d+[^/]*$`)
+var alloyTag = lazyregexp.New(`/alloy:(v\d+\.\d+)\.\d+[^/]*$`)
 
 // versionOf returns the version of an image of Alloy without its patch, or "" if its name does not tell.
 func versionOf(image string) string {

@@ -47,7 +47,7 @@ func TestSpans(t *testing.T) {
 		"LogsInstance a podLogs/first": `discovery.relabel "podLogs__first" {`,
 		"LogsInstance a written":       `loki.source.file "one__a__written" {`,
 	}
-	whole := printed(c)
+	whole := printed(c, nil)
 	files, err := whole.Split("set", 600)
 	if err != nil || len(files) < 3 {
 		t.Fatalf("%d files: %v", len(files), err)

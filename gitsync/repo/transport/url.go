@@ -7,12 +7,13 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // scpLike matches Git's short form of ssh URLs: [user@]host:path, with no slash before the colon.
-var scpLike = regexp.MustCompile(`^(?:([^@/:]+)@)?(\[[0-9a-fA-F:.]+\]|[^@/:\[\]]+):([^:].*)$`)
+var scpLike = lazyregexp.New(`^(?:([^@/:]+)@)?(\[[0-9a-fA-F:.]+\]|[^@/:\[\]]+):([^:].*)$`)
 
 // Address is the parsed URL of a remote.
 type Address struct {

@@ -64,9 +64,14 @@ func takesValue(command *cli.Command, arg string) bool {
 	name := strings.TrimLeft(arg, "-")
 	for _, f := range command.Flags {
 		if slices.Contains(f.Names(), name) {
-			_, isBool := f.(*cli.BoolFlag)
-			return !isBool
+			return TakesValue(f)
 		}
 	}
 	return false
+}
+
+// TakesValue reports whether a flag has a value behind it.
+func TakesValue(f cli.Flag) bool {
+	d, ok := f.(cli.DocGenerationFlag)
+	return ok && d.TakesValue()
 }

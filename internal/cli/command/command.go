@@ -40,17 +40,17 @@ func (c Command) Build() *cli.Command {
 	for _, f := range c.Flags {
 		complete(f)
 	}
-	full := c.help(true)
+	all := helpFlag{&cli.BoolFlag{Name: helpAll, Usage: "show all options"}, c}
 	return &cli.Command{
 		Name:               c.Name,
 		Usage:              c.Usage,
-		Flags:              append(slices.Clone(c.Flags), &cli.BoolFlag{Name: helpAll, Usage: "show all options"}),
-		CustomHelpTemplate: verbatim(c.help(false)),
+		Flags:              append([]cli.Flag{all}, c.Flags...),
+		CustomHelpTemplate: helpTemplate,
 		HideHelpCommand:    true,
 		OnUsageError:       OnUsageError,
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool(helpAll) {
-				_, err := io.WriteString(ctx.App.Writer, full)
+				_, err := io.WriteString(ctx.App.Writer, c.help(true))
 				return err
 			}
 			if c.Args == "" && ctx.Args().Present() {

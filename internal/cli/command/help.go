@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -74,8 +73,17 @@ func groupOf(f cli.Flag) string {
 	return ""
 }
 
-// verbatim returns a template that prints a text as it is.
-func verbatim(text string) string { return "{{" + strconv.Quote(text) + "}}" }
+// helpFlag is --help-all. It is the first flag of each command, where [helpTemplate] finds it.
+type helpFlag struct {
+	*cli.BoolFlag
+	of Command
+}
+
+// Text returns the help of the command.
+func (f helpFlag) Text() string { return f.of.help(false) }
+
+// helpTemplate prints the help of a command. As a template's text, it would be made for all commands at each start.
+const helpTemplate = `{{(index .Flags 0).Text}}`
 
 // help returns the help of a command: the common options or, if all is set, the rare ones too.
 func (c Command) help(all bool) string {

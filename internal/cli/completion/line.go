@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
 // line is the part of a command that is typed before the cursor.
@@ -63,8 +65,7 @@ func (l line) canonical(name string) string {
 func (l line) takesValue(name string) bool {
 	for _, f := range l.command.Flags {
 		if f.Names()[0] == name {
-			_, isBool := f.(*cli.BoolFlag)
-			return !isBool
+			return command.TakesValue(f)
 		}
 	}
 	return false

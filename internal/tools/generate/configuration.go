@@ -18,6 +18,7 @@ const (
 
 // configurationKind is a kind that configures agentry itself and has no CRD.
 type configurationKind struct {
+	kind         string
 	folder, name string // of the Go type
 	editor       string // file of the schema for editors
 }
@@ -26,8 +27,9 @@ type configurationKind struct {
 func (k configurationKind) path() string { return ownModule + k.folder }
 
 var (
-	pipelineKind = configurationKind{"gitsync/pipeline", "Pipeline", "docs/pipeline.schema.json"}
-	testKind     = configurationKind{"internal/hierarchytest", "Test", "internal/hierarchytest/editor.schema.json"}
+	pipelineKind = configurationKind{"Pipeline", "gitsync/pipeline", "Pipeline", "docs/pipeline.schema.json"}
+	testKind     = configurationKind{"HierarchyTest", "internal/hierarchytest", "Test",
+		"internal/hierarchytest/editor.schema.json"}
 )
 
 // workloadTypes are the types of Kubernetes whose values fields of spec.workloads hold. In Go they have no type: they
@@ -126,7 +128,7 @@ func (k configurationKind) write(out string, schema *props, title string) error 
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(out, k.folder, "schema.json"), append(text, '\n')); err != nil {
+	if err := writeFile(filepath.Join(out, schemaDir, k.kind+".json"), append(text, '\n')); err != nil {
 		return err
 	}
 	change(schema, func(s *props) {

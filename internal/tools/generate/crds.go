@@ -25,7 +25,7 @@ const (
 	promAlpha   = "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 
 	crdDir    = "generator/api/crds"
-	schemaDir = "generator/manifest/internal/schema/crds"
+	schemaDir = "generator/manifest/internal/schema/schemas"
 
 	ownGroup  = "monitoring.grafana.com"
 	promGroup = "monitoring.coreos.com"

@@ -24,7 +24,7 @@ type apiServer struct {
 
 func newAPIServer(t *testing.T, kind string) apiServer {
 	t.Helper()
-	data, err := crds.ReadFile("crds/" + kind + ".json")
+	data, err := schemas.ReadFile("schemas/" + kind + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,15 +5,14 @@
 // small parts of these would link the CEL interpreter, 6.8 MB, for rules that no CRD here has; defaults.go and
 // validate.go do their work, and a test compares them with the API server's.
 //
-// Check is slow, so [Kind.Accept] is tried first: a small compiled matcher over the same schema, which sets the
-// same defaults. It either is certain that Check finds nothing, or gives up. Most objects are valid and need only
+// Check is slow, so [Kind.Accept] is tried first: a small matcher over the same schema, generated as tables, which sets
+// the same defaults. It either is certain that Check finds nothing, or gives up. Most objects are valid and need only
 // Accept. A test checks that Check accepts everything that Accept accepts.
 package schema
 
 import (
 	"embed"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,115 +27,88 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// crds holds the schemas of the CRDs without descriptions, one file for each kind. Their few CEL validation rules are
-// not evaluated here but checked when jobs are built; a test lists them.
+// schemas are those of the CRDs without descriptions, and of the kinds that configure agentry, one file for each kind.
+// Their few CEL validation rules are not evaluated here but checked when jobs are built; a test lists them.
 //
-//go:embed crds/*.json
-var crds embed.FS
-
-// kinds compiles each schema on first use, because GrafanaAgent's takes milliseconds and most runs need only a few.
-var kinds = lazyKinds()
-
-func lazyKinds() map[string]func() (*Kind, error) {
-	entries, _ := crds.ReadDir("crds") // reading an embedded folder never fails
-	loaders := make(map[string]func() (*Kind, error), len(entries))
-	for _, entry := range entries {
-		kind := strings.TrimSuffix(entry.Name(), ".json")
-		loaders[kind] = sync.OnceValues(func() (*Kind, error) { return load(kind) })
-	}
-	return loaders
-}
+//go:embed schemas/*.json
+var schemas embed.FS
 
 // Kind is the schema of one kind. It is safe for concurrent use.
 type Kind struct {
+	name       string
 	isResource bool // of Kubernetes, whose metadata is not checked
-	fast       *node
-	// slow is Kubernetes' own form of the schema. Most runs do not need it.
-	slow func() (*slow, error)
-	// places has the paths of the mappings that have a field with a name.
-	places func() map[string][]string
-}
+	root       *node
 
-type slow struct {
+	// Kubernetes' own form of the schema. Most runs do not need it.
+	once       sync.Once
 	structural *structuralschema.Structural
 	validator  *validate.SchemaValidator
+	broken     error
+
+	// The paths of the mappings that have a field with a name.
+	oncePlaces sync.Once
+	places     map[string][]string
 }
 
-// Of returns the schema of a kind. An error means a broken build, never a broken input.
-func Of(kind string) (*Kind, error) {
-	loader, found := kinds[kind]
-	if !found {
-		return nil, fmt.Errorf("no schema of kind %s", kind)
+// Of returns the schema of a kind, or nil if there is none.
+func Of(kind string) *Kind {
+	for i := range kinds {
+		if kinds[i].name == kind {
+			return &kinds[i]
+		}
 	}
-	return loader()
+	return nil
 }
 
-func load(kind string) (*Kind, error) {
-	data, err := crds.ReadFile("crds/" + kind + ".json")
-	if err != nil {
-		return nil, err
-	}
-	k, err := Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("schema of %s: %w", kind, err)
-	}
-	k.isResource = true
-	k.fast.properties["metadata"] = &node{types: object, unknown: true}
-	return k, nil
+// load makes Kubernetes' own form of the schema. An error means a broken build, never a broken input.
+func (k *Kind) load() error {
+	k.once.Do(func() { k.broken = k.parse() })
+	return k.broken
 }
 
-// Parse returns the kind with a structural schema in JSON, as CRDs have it.
-func Parse(data []byte) (*Kind, error) {
+// JSON returns the schema as CRDs have it.
+func (k *Kind) JSON() []byte {
+	data, _ := schemas.ReadFile("schemas/" + k.name + ".json") // each kind has one
+	return data
+}
+
+func (k *Kind) parse() (err error) {
+	data := k.JSON()
 	var props apiextensionsv1.JSONSchemaProps
 	if err := json.Unmarshal(data, &props); err != nil {
-		return nil, err
+		return err
 	}
-	fast, err := compile(&props)
-	if err != nil {
-		return nil, err
-	}
-	return &Kind{fast: fast, slow: sync.OnceValues(func() (*slow, error) {
-		return loadSlow(&props, data)
-	}), places: lazyPlaces(fast)}, nil
-}
-
-func loadSlow(props *apiextensionsv1.JSONSchemaProps, data []byte) (*slow, error) {
 	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil); err !=
-		nil {
-		return nil, err
-	}
-	structural, err := structuralschema.NewStructural(&internal)
+	err = apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&props, &internal, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	validator, err := newValidator(data)
-	if err != nil {
-		return nil, err
+	if k.structural, err = structuralschema.NewStructural(&internal); err != nil {
+		return err
 	}
-	return &slow{structural: structural, validator: validator}, nil
+	k.validator, err = newValidator(data)
+	return err
 }
 
 // Accept sets defaults and reports whether Check is certain to find nothing. If it returns false, some defaults
 // are set, which does not change what Check finds. It ignores the metadata of resources.
 func (k *Kind) Accept(object map[string]any) bool {
-	return k.fast.accept(object)
+	return k.root.accept(object)
 }
 
 // Check sets defaults, prunes fields that the schema does not know and returns their sorted paths, and
 // validates the rest. It ignores the metadata of resources.
 func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorList) {
-	slow, err := k.slow()
-	if err != nil {
+	if err := k.load(); err != nil {
 		return nil, field.ErrorList{field.InternalError(nil, err)}
 	}
 	// customresource_handler.go of apiextensions has the same order.
-	setDefaults(object, slow.structural)
-	unknown = pruning.PruneWithOptions(object, slow.structural, k.isResource, structuralschema.UnknownFieldPathOptions{
+	setDefaults(object, k.structural)
+	unknown = pruning.PruneWithOptions(object, k.structural, k.isResource, structuralschema.UnknownFieldPathOptions{
 		TrackUnknownFieldPaths: true,
 	})
-	errs = fieldErrors(slow.validator.Validate(object).Errors)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, slow.structural, object)...)
+	errs = fieldErrors(k.validator.Validate(object).Errors)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, object)...)
 	return unknown, errs
 }
 
@@ -183,11 +155,10 @@ func (k *Kind) Text(path string) (t Text) {
 
 // parent returns the schema of the parent of the field at path, or nil, and the field's name.
 func (k *Kind) parent(path string) (parent *structuralschema.Structural, last string) {
-	slow, err := k.slow()
-	if err != nil {
+	if k.load() != nil {
 		return nil, ""
 	}
-	parent = slow.structural
+	parent = k.structural
 	for parent != nil {
 		name, rest, found := nextName(path)
 		if !found {

@@ -1,7 +1,6 @@
 package handwritten
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // kubernetes checks kubernetes_sd_configs.
@@ -160,7 +161,7 @@ func number0(n *yaml.Node) bool {
 	return ok && int64(f) == 0
 }
 
-var discoveryFile = regexp.MustCompile(`^[^*]*(\*[^/]*)?\.(json|yml|yaml|JSON|YML|YAML)$`)
+var discoveryFile = lazyregexp.New(`^[^*]*(\*[^/]*)?\.(json|yml|yaml|JSON|YML|YAML)$`)
 
 func files(o object) {
 	for _, n := range o.items("files") {
@@ -187,9 +188,9 @@ func triton(o object) {
 
 // Values that Scaleway's client accepts.
 var (
-	uuid              = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	scalewayAccessKey = regexp.MustCompile(`^SCW[A-Z0-9]{17}$`)
-	scalewayZone      = regexp.MustCompile(`^[a-z]{2}-[a-z]{3}-[1-9]$`)
+	uuid              = lazyregexp.New(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	scalewayAccessKey = lazyregexp.New(`^SCW[A-Z0-9]{17}$`)
+	scalewayZone      = lazyregexp.New(`^[a-z]{2}-[a-z]{3}-[1-9]$`)
 )
 
 func scaleway(o object) {

@@ -1,11 +1,12 @@
 package handwritten
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // logsJob checks that a scrape configuration of Promtail has something to read from.
@@ -94,7 +95,7 @@ func syslog(o object) {
 }
 
 // kafkaVersion matches the versions that Kafka's client accepts.
-var kafkaVersion = regexp.MustCompile(`^(0\.\d+\.\d+\.\d+|[1-9]\d*\.\d+\.\d+)$`)
+var kafkaVersion = lazyregexp.New(`^(0\.\d+\.\d+\.\d+|[1-9]\d*\.\d+\.\d+)$`)
 
 func kafka(o object) {
 	if text, known := o.text("version", ""); known && text != "" && !kafkaVersion.MatchString(text) {

@@ -3,7 +3,6 @@ package stages
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/compile/stage"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // DefaultPrefix is the beginning of the names of metrics by default.
@@ -129,7 +129,7 @@ func checkUnused(p *problems, path, kind string, s *model.MetricStage) {
 }
 
 // number matches a number in JSON.
-var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+var number = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
 // bounds checks the buckets of a metric, which must ascend for a histogram.
 func bounds(p *problems, path string, texts []string, ascend bool) {

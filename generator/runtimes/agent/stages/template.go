@@ -2,7 +2,6 @@ package stages
 
 import (
 	"maps"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // builtins are the functions of every Go template.
@@ -105,8 +105,8 @@ func checkEnvironment(p *problems, path, text string) {
 const templateName = "pipeline_template"
 
 var (
-	templateErrorPattern = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+): (.*)$`)
-	undefinedPattern     = regexp.MustCompile(`function "(\w+)" not defined`)
+	templateErrorPattern = lazyregexp.New(`(?s)^template: ` + templateName + `:(\d+): (.*)$`)
+	undefinedPattern     = lazyregexp.New(`function "(\w+)" not defined`)
 )
 
 func readTemplate(text string, functions map[string]any) error {

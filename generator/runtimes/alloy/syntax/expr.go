@@ -2,12 +2,12 @@ package syntax
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/agentry-dev/agentry/generator/internal/expand"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // Expr is the text of an expression. Lines after the first are indented as if the first had no indentation.
@@ -43,7 +43,7 @@ func Int(v int64) Expr { return Expr(strconv.FormatInt(v, 10)) }
 func Uint(v uint64) Expr { return Expr(strconv.FormatUint(v, 10)) }
 
 // number matches a number as JSON has it, which Alloy reads.
-var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+var number = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
 // Number returns the number that a text is. It is as the text has it if Alloy reads that. ok is false for a text that
 // is not a finite number.

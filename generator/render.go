@@ -70,9 +70,9 @@ type Options struct {
 	// Admit is asked before anything is rendered whether about so many bytes of memory may be used, before each unit
 	// whether to go on, for no bytes, and after each unit that is stored for what it takes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
 	Admit func(bytes int64) error
-	// KeepBytes is how many bytes of files keep the values that they were printed from, which are several times as large.
-	// [Output.Version] makes those of other files again. Zero means no limit. Store, unless it is nil, returns the bytes
-	// of these other files in a form that takes less memory.
+	// KeepBytes is how many bytes of files keep the values that they were printed from, which are several times as
+	// large. [Output.Version] makes those of other files again. Zero means no limit. Store, unless it is nil, returns
+	// the bytes of these other files in a form that takes less memory.
 	KeepBytes int64
 	Store     func(data []byte) Stored
 	// LastGood knows what units were last rendered from and to; nil if nothing is known of that.

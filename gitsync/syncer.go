@@ -25,7 +25,6 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/kustomizer"
-	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
@@ -209,7 +208,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		RendersValues: spec.Secrets.Allows(secretref.Plaintext) || spec.Secrets.Seals()}
 	for _, src := range spec.Sources {
 		s.sources.List = append(s.sources.List, &source.Source{Source: src, BuildSpec: spec.Build,
-			Output:    roots.Output{URL: spec.Output.URL, Branches: spec.Output.Branches()},
+			Output:    spec.Output,
 			Kustomize: s.options.Kustomize, Charts: charts, Secrets: s.fileDecrypter})
 	}
 	s.sources.Mount(spec)

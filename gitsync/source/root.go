@@ -52,7 +52,8 @@ func (d *treeDiff) findLayouts() (err error) {
 
 // repositories are the source and those mounted in it.
 func (d *treeDiff) repositories() roots.Repositories {
-	out := roots.Repositories{URL: d.Source.URL, Output: d.Output, Folders: d.References, Revisions: map[string]roots.Revision{}}
+	out := roots.Repositories{URL: d.Source.URL, Output: roots.Output{URL: d.Output.URL, Branches: d.Output.Branches()},
+		Folders: d.References, Revisions: map[string]roots.Revision{}}
 	add := func(folder string, of *Source) {
 		if of.Ref.Branch != "HEAD" { // a folder that somebody chose, whatever its revision is
 			out.Revisions[folder] = revision(of.Ref)

@@ -9,7 +9,6 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/kustomizer"
-	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
@@ -29,7 +28,7 @@ type Source struct {
 	// Given are paths of mounted sources whose ConfigMaps and Secrets custom resources may refer to.
 	Given     []string
 	BuildSpec pipeline.Build      // what builds need besides the sources
-	Output    roots.Output        // where the pipeline writes
+	Output    pipeline.Output     // where the pipeline writes
 	Verify    *signature.Verifier // verifies commits; nil accepts any
 	Kustomize *kustomizer.Workers // builds kustomizations
 	Charts    *chart.Renderer     // renders charts; nil refuses them

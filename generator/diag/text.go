@@ -41,6 +41,7 @@ const (
 func (t Text) Print(w io.Writer, list List) error {
 	out := bufio.NewWriter(w)
 	list = list.once()
+	quoter := &Quoter{Input: t.Input}
 	causes := map[string]List{}
 	for _, d := range list {
 		if d.Cause != "" {
@@ -49,7 +50,7 @@ func (t Text) Print(w io.Writer, list List) error {
 	}
 	for _, d := range list {
 		if len(causes[d.Cause]) <= maxApart {
-			out.WriteString(t.one(d))
+			out.WriteString(t.one(d, quoter))
 		}
 	}
 	for _, cause := range slices.Sorted(maps.Keys(causes)) {
@@ -80,7 +81,7 @@ func (t Text) together(list List) string {
 	return b.String()
 }
 
-func (t Text) one(d Diagnostic) string {
+func (t Text) one(d Diagnostic, quoter *Quoter) string {
 	var b strings.Builder
 	if d.File != "" {
 		b.WriteString(t.paint(ansiBold, OneLine(d.Position())) + ": ")
@@ -90,7 +91,7 @@ func (t Text) one(d Diagnostic) string {
 		b.WriteString(OneLine(name) + ": ")
 	}
 	b.WriteString(indented(d.Problem()) + "\n")
-	b.WriteString(t.quote(d))
+	b.WriteString(t.quote(d, quoter))
 	if d.BuiltBy != "" {
 		b.WriteString("  built by: " + OneLine(d.BuiltBy) + "\n")
 	}
@@ -107,11 +108,11 @@ func (t Text) one(d Diagnostic) string {
 }
 
 // quote returns the line that the diagnostic is about, with a caret at its column.
-func (t Text) quote(d Diagnostic) string {
-	if t.Input == nil || d.Line == 0 {
+func (t Text) quote(d Diagnostic, quoter *Quoter) string {
+	if t.Input == nil {
 		return ""
 	}
-	line, ok := d.Excerpt(t.Input(d.Source, d.File))
+	line, ok := quoter.Excerpt(d)
 	if !ok {
 		return ""
 	}

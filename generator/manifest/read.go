@@ -218,7 +218,10 @@ func (p *parser) list(raw map[string]any, list place) {
 		return
 	}
 	for i, item := range items {
-		at := place{list.document, strings.TrimPrefix(fmt.Sprintf("%s.items[%d]", list.prefix, i), ".")}
+		at := list.below(i)
+		if list.prefix == "" && i < len(p.items) {
+			at = list.cut(i, p.items[i])
+		}
 		if i == MaxListItems {
 			line, column := at.position("")
 			p.broken(diag.TooManyDocuments, line, column, fmt.Sprintf("the list has more than %d items", MaxListItems),

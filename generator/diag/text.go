@@ -48,10 +48,13 @@ func (t Text) Print(w io.Writer, list List) error {
 			causes[d.Cause] = append(causes[d.Cause], d)
 		}
 	}
-	for _, d := range list {
-		if len(causes[d.Cause]) <= maxApart {
-			out.WriteString(t.one(d, quoter))
-		}
+	apart := slices.DeleteFunc(list, func(d Diagnostic) bool { return len(causes[d.Cause]) > maxApart })
+	worst := apart.worst(maxPrinted)
+	for _, d := range worst {
+		out.WriteString(t.one(d, quoter))
+	}
+	if more := len(apart) - len(worst); more > 0 {
+		fmt.Fprintf(out, "and %d more: --format json lists all\n", more)
 	}
 	for _, cause := range slices.Sorted(maps.Keys(causes)) {
 		if of := causes[cause]; len(of) > maxApart {
@@ -59,6 +62,29 @@ func (t Text) Print(w io.Writer, list List) error {
 		}
 	}
 	return out.Flush()
+}
+
+// maxPrinted is how many problems are printed. More are counted: nobody reads them.
+const maxPrinted = 1000
+
+// worst returns up to n diagnostics in their order: errors rather than warnings, and those rather than the rest.
+func (l List) worst(n int) List {
+	if len(l) <= n {
+		return l
+	}
+	left := map[Severity]int{}
+	for _, s := range []Severity{Error, Warning, Info} {
+		left[s] = min(n, l.Count(s))
+		n -= left[s]
+	}
+	var out List
+	for _, d := range l {
+		if left[d.Severity] > 0 {
+			left[d.Severity]--
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // maxApart is how many problems of one cause are printed apart. More are one block after all others, so that it does

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"go.yaml.in/yaml/v3"
@@ -33,7 +34,11 @@ type content struct {
 
 	// Outer is the text, and inner the text in one of its scalars that was parsed last.
 	outer, inner parsed
+	items        atomic.Pointer[[]position] // where the items of a List begin; nil before the first one was asked for
 }
+
+// position is a line and a column of a text, from 1.
+type position struct{ line, column int32 }
 
 // parsed is the text that was parsed last, until the garbage collector takes it: findings come in groups.
 type parsed struct {
@@ -56,6 +61,13 @@ func (p *parsed) root(text string) *yaml.Node {
 		p.last = weak.Make(last)
 	}
 	return last.root
+}
+
+// text returns what was parsed last, or nil. While somebody has it, it is not parsed again.
+func (p *parsed) text() *parsedText {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.last.Value()
 }
 
 // place is the position of an object.
@@ -188,15 +200,41 @@ func (p place) locate(path string) (file string, line, column int) {
 // comments. The mapping may be the first item of a sequence.
 var plainBeginning = regexp.MustCompile(`^(?: *(?:#[ -~]*)?\r?\n)*( *)(- +)?["{A-Za-z]`)
 
-// begin returns where the object begins in the text that holds it, if that takes no parser to know.
+// begin returns where the object begins in the text that holds it, if that takes no parser for it alone.
 func (p place) begin() (line, column int, known bool) {
 	of, path := p.own()
+	if path != "" && path != alone {
+		return of.itemBegin(path)
+	}
 	at := plainBeginning.FindStringSubmatchIndex(of.text)
-	if at == nil || path != "" && path != alone || (path == alone) != (at[4] >= 0) {
+	if at == nil || (path == alone) != (at[4] >= 0) {
 		return 0, 0, false
 	}
 	line, column = offsetPosition(of.text, at[1]-1)
 	return line, column, true
+}
+
+// itemBegin returns where an item of the List that the text is begins. All of them are found at once.
+func (d *content) itemBegin(path string) (line, column int, known bool) {
+	index, rest, isItem := cutIndex(strings.TrimPrefix(path, "items"))
+	if !isItem || rest != "" {
+		return 0, 0, false
+	}
+	all := d.items.Load()
+	if all == nil {
+		all = &[]position{}
+		if root := d.outer.root(d.text); len(root.Content) > 0 {
+			_, items, _ := Walk(root.Content[0], "items")
+			for _, item := range resolved(items).Content {
+				*all = append(*all, position{int32(item.Line), int32(item.Column)})
+			}
+		}
+		d.items.Store(all)
+	}
+	if index >= len(*all) {
+		return 0, 0, false
+	}
+	return int((*all)[index].line), int((*all)[index].column), true
 }
 
 // offsetPosition returns the line and column (from 1, in bytes) of an offset.

@@ -42,6 +42,9 @@ func TestPlacesAreThoseOfTheWholeDocument(t *testing.T) {
 			}
 		}
 	}
+	files = append(files, []byte("kind: List\napiVersion: v1\nitems:\n"+
+		"- &a {apiVersion: v1, kind: Namespace, metadata: {name: a}}\n- *a\n-\n  # b\n"+
+		"  apiVersion: v1\n  kind: Namespace\n  metadata: {name: a, labels: {a: &b x, b: *b}}\n"))
 	for _, start := range []string{"\n  # é\n", "# a\r  ", "{}\n---\n", "--- ", "--- # a\n", "%YAML 1.1\n---\n",
 		"\t\n"} {
 		files = append(files, []byte(start+"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"))

@@ -301,6 +301,8 @@ type parser struct {
 	// unknown are the variables of Flux in that document whose values are not known, with the reason.
 	unknown map[string]string
 	result  Result
+	// parsed is the text in which the places of findings were sought last: they come in groups.
+	parsed *parsedText
 	// brokenText is the document that was reported last as one that cannot be read.
 	brokenText string
 }

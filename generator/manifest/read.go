@@ -95,7 +95,10 @@ func (p *parser) add(w rawObject, value typed) {
 		found = append(found, *refused)
 		use = use && p.mayHold(object.ID)
 	}
-	p.result.Diags = append(p.result.Diags, found.placed(object)...)
+	if p.result.Diags = append(p.result.Diags, found.placed(object)...); len(found) > 0 {
+		of, _ := w.at.own()
+		p.parsed = of.outer.text()
+	}
 	if use && found.onlyUnknownFields() {
 		if tenant != "" {
 			digest = sha256.Sum256(append(digest[:], tenant...))

@@ -185,8 +185,11 @@ func (p place) locate(path string) (file string, line, column int) {
 		return p.origin.Find(p.text, strings.TrimSuffix(strings.TrimPrefix(p.prefix+"."+path, "."), "."))
 	}
 	of, _ := p.own()
-	line, column, known := p.begin()
-	if path != "" || !known {
+	known := false
+	if path == "" {
+		line, column, known = p.begin()
+	}
+	if !known {
 		line, column = 1, 1
 		if _, value, found := p.find(""); found {
 			line, column = positionIn(&of.inner, of.text, value, path)

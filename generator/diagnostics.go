@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -76,14 +77,15 @@ func (r renderer) withoutCluster(units []*Unit) diag.List {
 func merge(list diag.List) diag.List {
 	type key struct {
 		code          diag.Code
-		problem, file string
+		path, message string
+		source, file  string
 		line, column  int
 		object        diag.Object
 	}
 	at := map[key]int{}
 	var out diag.List
 	for _, d := range list {
-		k := key{d.Code, d.Problem(), d.Source + "\n" + d.File, d.Line, d.Column, d.Object}
+		k := key{d.Code, d.Field(), d.Message, d.Source, d.File, d.Line, d.Column, d.Object}
 		i, ok := at[k]
 		if !ok {
 			at[k] = len(out)
@@ -119,10 +121,20 @@ func (out *Output) WithoutUnused(list diag.List) diag.List {
 
 func (r renderer) withoutUnused(list diag.List, units []*Unit) diag.List {
 	kept := make(diag.List, 0, len(list))
+	inhabited := sync.OnceValue(r.inhabited)
+	isUsed := func(id manifest.ID) bool {
+		if id.Kind == manifest.NamespaceKind {
+			return inhabited()[id.Name]
+		}
+		return slices.ContainsFunc(units, func(u *Unit) bool {
+			_, found := u.basis.dependencies[id]
+			return found
+		})
+	}
 	for _, d := range list {
 		id := manifest.IDOf(d.Object)
 		isPassed := d.Severity == diag.Error && passes(r.set, id)
-		if id.Name != "" && d.Code != diag.Tenancy && isReferredTo(id.Kind) && !isPassed && !r.uses(units, id) {
+		if id.Name != "" && d.Code != diag.Tenancy && isReferredTo(id.Kind) && !isPassed && !isUsed(id) {
 			if d.Severity != diag.Error || d.Code == diag.MissingNamespace {
 				continue
 			}
@@ -138,14 +150,15 @@ func isReferredTo(kind string) bool {
 	return kind == "Secret" || kind == "ConfigMap" || kind == manifest.NamespaceKind
 }
 
-// uses reports whether one of the units refers to an object, or an object is in a Namespace.
-func (r renderer) uses(units []*Unit, id manifest.ID) bool {
-	if id.Kind != manifest.NamespaceKind {
-		return slices.ContainsFunc(units, func(u *Unit) bool {
-			_, found := u.basis.dependencies[id]
-			return found
-		})
+// inhabited returns the names of the namespaces that an object is in, other than Secrets and ConfigMaps.
+func (r renderer) inhabited() map[string]bool {
+	names := map[string]bool{}
+	for _, list := range [...][]*manifest.Object{r.set.All(), r.set.LeftOut()} {
+		for _, o := range list {
+			if !isReferredTo(o.Kind) {
+				names[o.Namespace] = true
+			}
+		}
 	}
-	isIn := func(o *manifest.Object) bool { return o.Namespace == id.Name && !isReferredTo(o.Kind) }
-	return slices.ContainsFunc(r.set.All(), isIn) || slices.ContainsFunc(r.set.LeftOut(), isIn)
+	return names
 }

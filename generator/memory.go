@@ -22,8 +22,9 @@ const (
 	bytesPerLean = 24 << 10
 )
 
-// memoryFor estimates the memory that rendering takes, without that of stored files. A small text can render to any size, because each of many agents
-// can select each of many monitors, and each of many endpoints repeats a part of its monitor.
+// memoryFor estimates the memory that rendering takes, without that of stored files. A small text can render to any
+// size, because each of many agents can select each of many monitors, and each of many endpoints repeats a part of its
+// monitor.
 func (o *Options) memoryFor(hierarchies []*hierarchy.Hierarchy, set *manifest.Set) int64 {
 	var all, largest int64
 	for _, h := range hierarchies {

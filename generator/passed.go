@@ -157,5 +157,5 @@ func passes(set *manifest.Set, id manifest.ID) bool {
 	if o := set.Find(id); o != nil {
 		return o.Passed != nil
 	}
-	return slices.ContainsFunc(set.LeftOut(), func(o *manifest.Object) bool { return o.ID == id && o.Passed != nil })
+	return slices.ContainsFunc(set.LeftOutAs(id), func(o *manifest.Object) bool { return o.Passed != nil })
 }

@@ -136,10 +136,16 @@ func (d Diagnostic) Problem() string {
 func (d Diagnostic) Field() string { return strings.TrimSuffix(d.Path, ">") }
 
 // Same reports whether two diagnostics report the same problem of the same object.
-func (d Diagnostic) Same(other Diagnostic) bool {
-	return d.Object == other.Object && d.Source == other.Source && d.BuiltBy == other.BuiltBy &&
-		d.String() == other.String()
+func (d Diagnostic) Same(other Diagnostic) bool { return d.Identity() == other.Identity() }
+
+// Identity is equal for diagnostics that report the same problem of the same object.
+type Identity struct {
+	object                Object
+	source, builtBy, text string
 }
+
+// Identity returns the diagnostic's identity.
+func (d Diagnostic) Identity() Identity { return Identity{d.Object, d.Source, d.BuiltBy, d.String()} }
 
 // Error implements error, for problems because of which something cannot be done at all.
 func (d *Diagnostic) Error() string {
@@ -218,15 +224,17 @@ func (l List) HasErrors() bool {
 // Sort orders the list by source, file, line, column, code and problem, so that equal inputs print equal reports.
 func (l List) Sort() {
 	slices.SortStableFunc(l, func(a, b Diagnostic) int {
-		return cmp.Or(
+		c := cmp.Or(
 			cmp.Compare(a.Source, b.Source),
 			cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.BuiltBy, b.BuiltBy),
 			cmp.Compare(a.Code, b.Code),
-			cmp.Compare(a.Object.String(), b.Object.String()),
-			cmp.Compare(a.Problem(), b.Problem()),
 		)
+		if c != 0 { // without making the texts
+			return c
+		}
+		return cmp.Or(cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Problem(), b.Problem()))
 	})
 }

@@ -1,6 +1,9 @@
 package diag
 
 import (
+	"io"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -9,7 +12,11 @@ const ours = "apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\n"
 
 // lastLine is the excerpt of the last line of a text.
 func lastLine(text string) (string, bool) {
-	return Diagnostic{Line: strings.Count(text, "\n") + 1}.Excerpt([]byte(text))
+	return excerpt(Diagnostic{Line: strings.Count(text, "\n") + 1}, text)
+}
+
+func excerpt(d Diagnostic, text string) (string, bool) {
+	return (&Quoter{Input: func(_, _ string) []byte { return []byte(text) }}).Excerpt(d)
 }
 
 func TestLinesThatAreQuoted(t *testing.T) {
@@ -80,12 +87,66 @@ func TestNoCredentialIsQuoted(t *testing.T) {
 			t.Errorf("%s\n... is quoted: %q", lines, got)
 		}
 	}
-	if _, ok := (Diagnostic{Code: LiteralToken, Line: 3}).Excerpt([]byte(ours + "x: hush")); ok {
+	if _, ok := excerpt(Diagnostic{Code: LiteralToken, Line: 3}, ours+"x: hush"); ok {
 		t.Error("a literal token is quoted")
 	}
-	if got, ok := (Diagnostic{Line: 3}).Excerpt([]byte(ours +
-		"x: hush\nitems: [{apiVersion: v1, kind: Secret}]\n")); ok {
+	if got, ok := excerpt(Diagnostic{Line: 3}, ours+
+		"x: hush\nitems: [{apiVersion: v1, kind: Secret}]\n"); ok {
 		t.Errorf("a line of a document with a Secret is quoted: %q", got)
+	}
+}
+
+// TestContextOfALine compares the index with what it stands for: a look at every line above.
+func TestContextOfALine(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	parts := []string{"\n", "\n", " ", "  ", "- ", "a: b", "text", "---", "---\nkey:", "\t", "\r\n", "x:\n"}
+	for range 5000 {
+		var b strings.Builder
+		for range random.IntN(40) {
+			b.WriteString(parts[random.IntN(len(parts))])
+		}
+		text := b.String()
+		l := indexed([]byte(text))
+		all := strings.Split(text, "\n")
+		first := 0
+		for i, line := range all {
+			if strings.HasPrefix(line, "---") {
+				first = i
+			}
+			var want []string
+			depth, inText := indentation([]byte(line)), true
+			for _, above := range slices.Backward(all[first:i]) {
+				at := indentation([]byte(above))
+				if strings.TrimSpace(above) == "" || !inText && at >= depth {
+					continue
+				}
+				want, depth = append(want, above), min(at, depth)
+				inText = inText && !strings.Contains(above, ":")
+			}
+			var got []string
+			for _, above := range l.context(i) {
+				got = append(got, string(above))
+			}
+			if string(l.at(i)) != line || !slices.Equal(got, want) {
+				t.Fatalf("line %d of %q is %q with context %q, want %q", i+1, text, l.at(i), got, want)
+			}
+		}
+	}
+}
+
+// TestAFileIsReadOnce for all findings about it, whatever their number.
+func TestAFileIsReadOnce(t *testing.T) {
+	read := map[string]int{}
+	printer := Text{Input: func(_, file string) []byte {
+		read[file]++
+		return []byte(ours + "spec:\n  interval: 30\n")
+	}}
+	var list List
+	for i := range 30 {
+		list.Add(Diagnostic{File: []string{"a", "b", "c"}[i/10], Line: i%10 + 1})
+	}
+	if err := printer.Print(io.Discard, list); err != nil || read["a"] != 1 || read["b"] != 1 || read["c"] != 1 {
+		t.Error(read, err)
 	}
 }
 

@@ -2,7 +2,9 @@ package diag
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -71,6 +73,32 @@ func TestPrinters(t *testing.T) {
 			}
 			golden(t, filepath.Join("testdata", name+".golden"), b.String())
 		})
+	}
+}
+
+// TestTextOfManyProblems has the worst of them in their order, and counts the others.
+func TestTextOfManyProblems(t *testing.T) {
+	var list List
+	for i := range 3 * maxPrinted {
+		d := Diagnostic{Severity: Warning, Code: "w", File: fmt.Sprintf("%06d.yaml", i), Message: "may be wrong"}
+		if i%4 == 1 {
+			d.Severity, d.Code, d.Message = Error, "e", "is wrong"
+		}
+		list.Add(d)
+	}
+	var b strings.Builder
+	if err := (Text{}).Print(&b, list); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	if last := lines[len(lines)-1]; last != "and 2000 more: --format json lists all" {
+		t.Error(last)
+	}
+	if lines = lines[:len(lines)-1]; len(lines) != maxPrinted || !slices.IsSorted(lines) {
+		t.Errorf("%d lines, sorted: %v", len(lines), slices.IsSorted(lines))
+	}
+	if n := strings.Count(b.String(), "error[e]"); n != 3*maxPrinted/4 {
+		t.Errorf("%d errors", n)
 	}
 }
 

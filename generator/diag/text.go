@@ -41,16 +41,20 @@ const (
 func (t Text) Print(w io.Writer, list List) error {
 	out := bufio.NewWriter(w)
 	list = list.once()
+	quoter := &Quoter{Input: t.Input}
 	causes := map[string]List{}
 	for _, d := range list {
 		if d.Cause != "" {
 			causes[d.Cause] = append(causes[d.Cause], d)
 		}
 	}
-	for _, d := range list {
-		if len(causes[d.Cause]) <= maxApart {
-			out.WriteString(t.one(d))
-		}
+	apart := slices.DeleteFunc(list, func(d Diagnostic) bool { return len(causes[d.Cause]) > maxApart })
+	worst := apart.worst(maxPrinted)
+	for _, d := range worst {
+		out.WriteString(t.one(d, quoter))
+	}
+	if more := len(apart) - len(worst); more > 0 {
+		fmt.Fprintf(out, "and %d more: --format json lists all\n", more)
 	}
 	for _, cause := range slices.Sorted(maps.Keys(causes)) {
 		if of := causes[cause]; len(of) > maxApart {
@@ -58,6 +62,29 @@ func (t Text) Print(w io.Writer, list List) error {
 		}
 	}
 	return out.Flush()
+}
+
+// maxPrinted is how many problems are printed. More are counted: nobody reads them.
+const maxPrinted = 1000
+
+// worst returns up to n diagnostics in their order: errors rather than warnings, and those rather than the rest.
+func (l List) worst(n int) List {
+	if len(l) <= n {
+		return l
+	}
+	left := map[Severity]int{}
+	for _, s := range []Severity{Error, Warning, Info} {
+		left[s] = min(n, l.Count(s))
+		n -= left[s]
+	}
+	var out List
+	for _, d := range l {
+		if left[d.Severity] > 0 {
+			left[d.Severity]--
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // maxApart is how many problems of one cause are printed apart. More are one block after all others, so that it does
@@ -80,7 +107,7 @@ func (t Text) together(list List) string {
 	return b.String()
 }
 
-func (t Text) one(d Diagnostic) string {
+func (t Text) one(d Diagnostic, quoter *Quoter) string {
 	var b strings.Builder
 	if d.File != "" {
 		b.WriteString(t.paint(ansiBold, OneLine(d.Position())) + ": ")
@@ -90,7 +117,7 @@ func (t Text) one(d Diagnostic) string {
 		b.WriteString(OneLine(name) + ": ")
 	}
 	b.WriteString(indented(d.Problem()) + "\n")
-	b.WriteString(t.quote(d))
+	b.WriteString(t.quote(d, quoter))
 	if d.BuiltBy != "" {
 		b.WriteString("  built by: " + OneLine(d.BuiltBy) + "\n")
 	}
@@ -107,11 +134,11 @@ func (t Text) one(d Diagnostic) string {
 }
 
 // quote returns the line that the diagnostic is about, with a caret at its column.
-func (t Text) quote(d Diagnostic) string {
-	if t.Input == nil || d.Line == 0 {
+func (t Text) quote(d Diagnostic, quoter *Quoter) string {
+	if t.Input == nil {
 		return ""
 	}
-	line, ok := d.Excerpt(t.Input(d.Source, d.File))
+	line, ok := quoter.Excerpt(d)
 	if !ok {
 		return ""
 	}

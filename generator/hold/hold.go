@@ -71,7 +71,7 @@ type Outcome[T any] struct {
 
 // Run renders a hierarchy, and holds objects that cause errors.
 func Run[T any](in Input[T]) Outcome[T] {
-	r := &run[T]{Input: in, dependencies: map[manifest.ID]*manifest.Object{}, noted: map[diag.Object]diag.List{}}
+	r := &run[T]{Input: in, dependencies: map[manifest.ID]*manifest.Object{}, noted: map[diag.Identity]bool{}}
 	now := choice{held: heldObjects{}, set: in.Set, hierarchy: in.Hierarchy}
 	for {
 		attempt := r.attempt(now)
@@ -95,8 +95,8 @@ func Run[T any](in Input[T]) Outcome[T] {
 type run[T any] struct {
 	Input[T]
 	dependencies map[manifest.ID]*manifest.Object
-	errors       diag.List                 // to be reported
-	noted        map[diag.Object]diag.List // the same, by object
+	errors       diag.List              // to be reported
+	noted        map[diag.Identity]bool // the same
 	usedLastGood bool
 }
 
@@ -120,11 +120,11 @@ func (r *run[T]) attempt(c choice) Attempt[T] {
 // note keeps errors to be reported, except those of stand-ins, whose text is not in the inputs.
 func (r *run[T]) note(errors diag.List, c choice) {
 	for _, d := range errors {
-		known := r.noted[d.Object]
-		if c.held[manifest.IDOf(d.Object)].StandIn == nil && !slices.ContainsFunc(known, d.Same) {
-			r.noted[d.Object] = append(known, d)
-			r.errors = append(r.errors, d)
+		if c.held[manifest.IDOf(d.Object)].StandIn != nil || r.noted[d.Identity()] {
+			continue
 		}
+		r.noted[d.Identity()] = true
+		r.errors = append(r.errors, d)
 	}
 }
 

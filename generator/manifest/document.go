@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
@@ -24,15 +26,19 @@ type document struct {
 	withVariables string
 }
 
-// content is the text of a document, shared by all files with the same content. To save memory it keeps only the
-// text: positions are found by parsing it again.
+// content is the text of a document or of an item of a List, shared by all files with the same content. To save memory
+// it keeps only the text: the positions of fields are found by parsing it again.
 type content struct {
 	text         string
 	line, column int // position of the text's first character in the file, from 1
 
-	// A List of thousands of objects has one text. Inner is the text in one of its scalars that was parsed last.
+	// Outer is the text, and inner the text in one of its scalars that was parsed last.
 	outer, inner parsed
+	items        atomic.Pointer[[]position] // where the items of a List begin; nil before the first one was asked for
 }
+
+// position is a line and a column of a text, from 1.
+type position struct{ line, column int32 }
 
 // parsed is the text that was parsed last, until the garbage collector takes it: findings come in groups.
 type parsed struct {
@@ -57,10 +63,61 @@ func (p *parsed) root(text string) *yaml.Node {
 	return last.root
 }
 
+// text returns what was parsed last, or nil. While somebody has it, it is not parsed again.
+func (p *parsed) text() *parsedText {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.last.Value()
+}
+
 // place is the position of an object.
 type place struct {
 	*document
 	prefix string // path of the object in the document: empty, or items[3] in a List
+	item   *item  // nil unless the object is in an item of a List, and the item could be cut out
+}
+
+// item is the text of an item of a List, and the path of an object in it.
+type item struct {
+	*content
+	path string
+}
+
+// alone is the path of an item in its own text if that is a sequence.
+const alone = "[0]"
+
+// cut returns the place of an item of the document, which is a list.
+func (d *document) cut(i int, of yamlvalue.Item) place {
+	line, column := d.inFile(of.Line, of.Column)
+	out := place{d, fmt.Sprintf("items[%d]", i), &item{content: &content{text: of.Text, line: line, column: column}}}
+	if of.IsSequence {
+		out.item.path = alone
+	}
+	return out
+}
+
+// below returns the place of an item of a list at the place.
+func (p place) below(i int) place {
+	path := fmt.Sprintf("items[%d]", i)
+	p.prefix = join(p.prefix, path)
+	if p.item != nil {
+		p.item = &item{p.item.content, join(p.item.path, path)}
+	}
+	return p
+}
+
+// own returns the smallest known text that holds the object, and the path of the object in it.
+func (p place) own() (of *content, path string) {
+	if p.item != nil {
+		return p.item.content, p.item.path
+	}
+	return p.content, p.prefix
+}
+
+// mayHold reports whether a part may be in the text of the object.
+func (p place) mayHold(part string) bool {
+	of, path := p.own()
+	return path != "" && path != alone || strings.Contains(of.text, part)
 }
 
 // inFile converts a position in the text to one in the file. A column of 0 means unknown.
@@ -88,11 +145,12 @@ func tree(text string) *yaml.Node {
 // find returns the nodes of the field at path: its value, and its key if it has one. If the field is absent, found is
 // false and the nodes belong to its nearest existing parent.
 func (p place) find(path string) (key, value *yaml.Node, found bool) {
-	root := p.outer.root(p.text)
+	of, at := p.own()
+	root := of.outer.root(of.text)
 	if len(root.Content) == 0 {
 		return nil, nil, false
 	}
-	key, value, rest := Walk(root.Content[0], p.prefix)
+	key, value, rest := Walk(root.Content[0], at)
 	if rest == "" && path != "" {
 		key, value, rest = Walk(value, path)
 	}
@@ -126,12 +184,60 @@ func (p place) locate(path string) (file string, line, column int) {
 	if p.origin != nil {
 		return p.origin.Find(p.text, strings.TrimSuffix(strings.TrimPrefix(p.prefix+"."+path, "."), "."))
 	}
-	line, column = 1, 1
-	if _, value, found := p.find(""); found {
-		line, column = positionIn(&p.inner, p.text, value, path)
+	of, _ := p.own()
+	known := false
+	if path == "" {
+		line, column, known = p.begin()
 	}
-	line, column = p.inFile(line, column)
+	if !known {
+		line, column = 1, 1
+		if _, value, found := p.find(""); found {
+			line, column = positionIn(&of.inner, of.text, value, path)
+		}
+	}
+	line, column = of.inFile(line, column)
 	return p.file, line, column
+}
+
+// plainBeginning matches a text up to a mapping in it that begins with a plain key, a quoted one or a brace, below
+// comments. The mapping may be the first item of a sequence.
+var plainBeginning = lazyregexp.New(`^(?: *(?:#[ -~]*)?\r?\n)*( *)(- +)?["{A-Za-z]`)
+
+// begin returns where the object begins in the text that holds it, if that takes no parser for it alone.
+func (p place) begin() (line, column int, known bool) {
+	of, path := p.own()
+	if path != "" && path != alone {
+		return of.itemBegin(path)
+	}
+	at := plainBeginning.FindStringSubmatchIndex(of.text)
+	if at == nil || (path == alone) != (at[4] >= 0) {
+		return 0, 0, false
+	}
+	line, column = offsetPosition(of.text, at[1]-1)
+	return line, column, true
+}
+
+// itemBegin returns where an item of the List that the text is begins. All of them are found at once.
+func (d *content) itemBegin(path string) (line, column int, known bool) {
+	index, rest, isItem := cutIndex(strings.TrimPrefix(path, "items"))
+	if !isItem || rest != "" {
+		return 0, 0, false
+	}
+	all := d.items.Load()
+	if all == nil {
+		all = &[]position{}
+		if root := d.outer.root(d.text); len(root.Content) > 0 {
+			_, items, _ := Walk(root.Content[0], "items")
+			for _, item := range resolved(items).Content {
+				*all = append(*all, position{int32(item.Line), int32(item.Column)})
+			}
+		}
+		d.items.Store(all)
+	}
+	if index >= len(*all) {
+		return 0, 0, false
+	}
+	return int((*all)[index].line), int((*all)[index].column), true
 }
 
 // offsetPosition returns the line and column (from 1, in bytes) of an offset.

@@ -97,27 +97,26 @@ type mistake struct {
 
 // once joins findings about what aliases repeat: one mistake is one finding, whose hint names the aliases.
 func (f findings) once(o *Object) findings {
-	if len(f) < 2 || !strings.Contains(o.at.text, "*") || !strings.Contains(o.at.text, "&") {
+	if len(f) < 2 || !o.at.mayHold("*") || !o.at.mayHold("&") {
 		return f
 	}
-	root := o.at.outer.root(o.at.text)
-	if len(root.Content) == 0 {
+	_, object, found := o.at.find("")
+	if !found {
 		return f
 	}
-	_, object, _ := Walk(root.Content[0], o.at.prefix)
-	type found struct {
+	type joined struct {
 		diag.Diagnostic
 		direct  bool         // not through an alias
 		through []*yaml.Node // aliases
 	}
-	var list []*found
-	known := map[mistake]*found{}
+	var list []*joined
+	known := map[mistake]*joined{}
 	for _, one := range f {
 		node, rest, alias := walkAliases(object, one.Path)
 		at := mistake{node, rest, one.Code, one.Message}
 		same := known[at]
 		if same == nil {
-			same = &found{Diagnostic: one, direct: alias == nil}
+			same = &joined{Diagnostic: one, direct: alias == nil}
 			known[at], list = same, append(list, same)
 		} else if alias == nil {
 			same.Diagnostic, same.direct = one, true
@@ -146,7 +145,8 @@ func (p place) alsoThrough(aliases []*yaml.Node) string {
 	}
 	lines := make([]string, len(aliases))
 	for i, a := range aliases {
-		line, _ := p.inFile(a.Line, 0)
+		of, _ := p.own()
+		line, _ := of.inFile(a.Line, 0)
 		lines[i] = strconv.Itoa(line)
 	}
 	slices.SortFunc(lines, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })

@@ -15,10 +15,31 @@ import (
 // for each identity, in the order of files and lines.
 func (s *Set) Duplicates() [][]*Object { return s.duplicates }
 
+// DuplicatesOf returns the definitions of an object that is defined more than once, or nothing.
+func (s *Set) DuplicatesOf(id ID) []*Object {
+	i, found := slices.BinarySearchFunc(s.duplicates, id, func(group []*Object, id ID) int {
+		return group[0].Compare(id)
+	})
+	if !found {
+		return nil
+	}
+	return s.duplicates[i]
+}
+
 // LeftOut returns the objects that are in a file but not in the set, because of an error that has been
 // reported: invalid ones, of which only the metadata can be used, and duplicates. They are sorted by identity.
 // A reference to one of them is not an error.
 func (s *Set) LeftOut() []*Object { return s.leftOut }
+
+// LeftOutAs returns those of [Set.LeftOut] with an identity.
+func (s *Set) LeftOutAs(id ID) []*Object {
+	first, _ := find(s.leftOut, id)
+	end := first
+	for end < len(s.leftOut) && s.leftOut[end].ID == id {
+		end++
+	}
+	return s.leftOut[first:end]
+}
 
 // IsLeftOut reports whether an object is one of [Set.LeftOut].
 func (s *Set) IsLeftOut(id ID) bool {
@@ -27,9 +48,7 @@ func (s *Set) IsLeftOut(id ID) bool {
 }
 
 // MayLack reports whether a document that cannot be read may define an object of a kind.
-func (s *Set) MayLack(kind string) bool {
-	return slices.Contains(s.broken, kind) || slices.Contains(s.broken, "")
-}
+func (s *Set) MayLack(kind string) bool { return s.broken[kind] || s.broken[""] }
 
 // absent returns the objects that the set does not have, by identity.
 func (s *Set) absent(objects []*Object) []*Object {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -38,15 +37,11 @@ func (o *Object) Text() string {
 	if o.at.prefix == "" {
 		return o.at.text
 	}
-	value, _, _ := yamlvalue.Decode(o.at.text) // it was decoded before
-	for step := range strings.SplitSeq(o.at.prefix, ".") {
-		list := value.(map[string]any)
-		i, _ := strconv.Atoi(step[len("items[") : len(step)-1])
-		item := list["items"].([]any)[i].(map[string]any)
-		inherit(item, list)
-		value = item
-	}
-	text, _ := json.Marshal(value) // it was decoded from YAML
+	of, path := o.at.own()
+	value, _, _ := yamlvalue.Decode(of.text) // it was decoded before
+	item := lookup(value, path).(map[string]any)
+	item["apiVersion"], item["kind"] = o.APIVersion, o.Kind // of a typed list, they can be the list's
+	text, _ := json.Marshal(item)                           // it was decoded from YAML
 	return string(text)
 }
 
@@ -56,7 +51,7 @@ func (o *Object) Has(path string) bool { return o.at.has(path) }
 // IsEmptyText reports whether the object is written with "" at path, for fields whose Go type cannot tell "" from none.
 func (o *Object) IsEmptyText(path string) bool {
 	// to find a path takes parsing the text
-	if !strings.Contains(o.at.text, `""`) && !strings.Contains(o.at.text, "''") {
+	if !o.at.mayHold(`""`) && !o.at.mayHold("''") {
 		return false
 	}
 	_, value, found := o.at.find(path)

@@ -297,15 +297,24 @@ type parser struct {
 	secret  secretValues
 	// variables is that document before Flux's variables in it were replaced, or empty.
 	variables string
+	// items are those of that document as it is written, if it is a list and they could be cut out.
+	items []yamlvalue.Item
 	// unknown are the variables of Flux in that document whose values are not known, with the reason.
 	unknown map[string]string
 	result  Result
+	// parsed is the text in which the places of findings were sought last: they come in groups.
+	parsed *parsedText
+	// brokenText is the document that was reported last as one that cannot be read.
+	brokenText string
 }
 
 // broken reports a document that cannot be read. text is its content, as far as it is known.
 func (p *parser) broken(code diag.Code, line, column int, message, hint, text string) {
 	p.result.Broken++
-	p.result.BrokenKinds = append(p.result.BrokenKinds, kindsNamed(text)...)
+	if text == "" || text != p.brokenText { // a list is as many as it has items that cannot be read
+		p.result.BrokenKinds = append(p.result.BrokenKinds, kindsNamed(text)...)
+		p.brokenText = text
+	}
 	p.report(diag.Diagnostic{Severity: diag.Error, Code: code, Message: message, Hint: hint, Line: line,
 		Column: column}, text)
 }
@@ -396,6 +405,7 @@ func (p *parser) decode(d stream.Document) (value any, notes []yamlvalue.Note, d
 	text := string(d.Text)
 	doc = &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin,
 		p.secret, p.variables}
+	p.items = nil
 	if !utf8.ValidString(text) {
 		if !p.mayDefine(text) {
 			p.ignore("", "")
@@ -406,7 +416,7 @@ func (p *parser) decode(d stream.Document) (value any, notes []yamlvalue.Note, d
 			"save the file as UTF-8; hide it with .sourceignore if it is not a manifest", text)
 		return nil, nil, nil
 	}
-	value, notes, err := yamlvalue.Decode(text)
+	value, notes, items, err := yamlvalue.DecodeList(text)
 	if bad, ok := errors.AsType[*yamlvalue.Error](err); ok {
 		if p.isField {
 			bad = bad.WithoutNames()
@@ -418,6 +428,9 @@ func (p *parser) decode(d stream.Document) (value any, notes []yamlvalue.Note, d
 		line, column := doc.inFile(max(bad.Line, 1), bad.Column)
 		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.HintFrom(doc.line), text)
 		return nil, nil, nil
+	}
+	if p.origin == nil { // which finds the places in a text that was built
+		p.items = items
 	}
 	return value, notes, doc
 }

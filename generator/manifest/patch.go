@@ -18,7 +18,7 @@ var directives = []string{"$patch", "$setElementOrder/", "$deleteFromPrimitiveLi
 
 // directive returns the path of the first directive of a strategic merge patch in an object, or "".
 func directive(at place, raw map[string]any) string {
-	if !slices.ContainsFunc(directives, func(d string) bool { return strings.Contains(at.text, d) }) {
+	if !slices.ContainsFunc(directives, at.mayHold) {
 		return ""
 	}
 	return directiveIn("", raw)

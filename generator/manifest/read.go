@@ -95,7 +95,10 @@ func (p *parser) add(w rawObject, value typed) {
 		found = append(found, *refused)
 		use = use && p.mayHold(object.ID)
 	}
-	p.result.Diags = append(p.result.Diags, found.placed(object)...)
+	if p.result.Diags = append(p.result.Diags, found.placed(object)...); len(found) > 0 {
+		of, _ := w.at.own()
+		p.parsed = of.outer.text()
+	}
 	if use && found.onlyUnknownFields() {
 		if tenant != "" {
 			digest = sha256.Sum256(append(digest[:], tenant...))
@@ -218,7 +221,10 @@ func (p *parser) list(raw map[string]any, list place) {
 		return
 	}
 	for i, item := range items {
-		at := place{list.document, strings.TrimPrefix(fmt.Sprintf("%s.items[%d]", list.prefix, i), ".")}
+		at := list.below(i)
+		if list.prefix == "" && i < len(p.items) {
+			at = list.cut(i, p.items[i])
+		}
 		if i == MaxListItems {
 			line, column := at.position("")
 			p.broken(diag.TooManyDocuments, line, column, fmt.Sprintf("the list has more than %d items", MaxListItems),

@@ -16,9 +16,9 @@ type Set struct {
 	named      map[ID]Named
 	rights     []*Object
 	encrypted  []EncryptedFile
-	broken     []string    // the kinds that broken documents name; "" is any
-	shadowing  bool        // an object of the set has other definitions, which are left out
-	repeated   map[ID]bool // Namespaces with several equal definitions, of which the set has the first
+	broken     map[string]bool // the kinds that broken documents name; "" is any
+	shadowing  bool            // an object of the set has other definitions, which are left out
+	repeated   map[ID]bool     // Namespaces with several equal definitions, of which the set has the first
 	names      *names
 }
 
@@ -39,7 +39,7 @@ func (n *names) same(other *names) bool {
 func NewSet(results ...Result) *Set {
 	all := sorted(results)
 	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}, named: map[ID]Named{},
-		names: &names{}, repeated: map[ID]bool{}}
+		names: &names{}, repeated: map[ID]bool{}, broken: map[string]bool{}}
 	for i, end := 0, 0; i < len(all); i = end {
 		for end = i + 1; end < len(all) && all[end].ID == all[i].ID; end++ {
 		}
@@ -54,14 +54,16 @@ func NewSet(results ...Result) *Set {
 	}
 	for _, r := range results {
 		s.leftOut = append(s.leftOut, r.LeftOut...)
-		s.broken = append(s.broken, r.BrokenKinds...)
+		for _, kind := range r.BrokenKinds {
+			s.broken[kind] = true
+		}
 		s.rights = append(s.rights, r.Rights...)
 		s.encrypted = append(s.encrypted, r.Encrypted...)
 		for _, n := range r.Named {
 			s.named[n.ID] = n
 		}
 		if r.Broken > 0 && len(r.BrokenKinds) == 0 {
-			s.broken = append(s.broken, "")
+			s.broken[""] = true
 		}
 	}
 	written := append(s.leftOut, slices.Concat(s.duplicates...)...)

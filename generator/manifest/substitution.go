@@ -34,7 +34,7 @@ var expandedElsewhere = map[string]bool{
 // reports such a variable in any other field: it would be used as text. A variable whose value is unknown is an error
 // in each field: what Flux puts there cannot be rendered.
 func (f *findings) variablesOfFlux(w rawObject, meta *metav1.ObjectMeta, unknown map[string]string) {
-	if !strings.Contains(w.at.text, "${") || meta.Annotations[fluxKeepsText] == "disabled" {
+	if !w.at.mayHold("${") || meta.Annotations[fluxKeepsText] == "disabled" {
 		return
 	}
 	search := substitutionSearch{findings: f, caused: map[string]int{}, unknown: unknown}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -43,6 +44,27 @@ func (r Result) IgnoreUnknownFields(of func(*Object) bool) Result {
 		}
 	}
 	return r
+}
+
+// Usable yields the objects, and those that are left out only for unknown fields: without these they can be used.
+func (r Result) Usable() iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		for _, o := range r.Objects {
+			if !yield(o) {
+				return
+			}
+		}
+		for _, o := range r.LeftOut {
+			if o.Value != nil && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// IsUsable reports whether an object is one of [Result.Usable].
+func (r Result) IsUsable(o *Object) bool {
+	return slices.Contains(r.Objects, o) || o.Value != nil && slices.Contains(r.LeftOut, o)
 }
 
 // unknownFields reports fields that a schema does not know. If a parent has the wrong type, all fields below it

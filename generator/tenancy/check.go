@@ -14,7 +14,7 @@ import (
 
 // Check returns an error for each thing in a hierarchy that the rules forbid.
 func (r Rules) Check(h *hierarchy.Hierarchy) diag.List {
-	c := check{Rules: r, agent: h.Agent}
+	c := check{Rules: r, agent: h.Agent, known: map[diag.Identity]bool{}}
 	c.node(h.Agent)
 	c.asks(h.Agent)
 	for _, m := range h.Metrics {
@@ -40,7 +40,7 @@ func (r Rules) Check(h *hierarchy.Hierarchy) diag.List {
 
 // Files returns errors for the findings that an object of a tenant reads files.
 func (r Rules) Files(h *hierarchy.Hierarchy, found diag.List) (out diag.List) {
-	c := check{Rules: r, agent: h.Agent}
+	c := check{Rules: r, agent: h.Agent, known: map[diag.Identity]bool{}}
 	tenants := map[diag.Object]*manifest.Object{}
 	h.Objects(func(o *manifest.Object) bool {
 		if o.Tenant != "" {
@@ -68,13 +68,15 @@ type check struct {
 	Rules
 	agent *manifest.Object
 	found diag.List
+	known map[diag.Identity]bool // what is found
 }
 
 // fail adds an error.
 func (c *check) fail(o *manifest.Object, path, hint, format string, args ...any) {
 	d := o.Place(diag.Tenancy.At(path, format, args...))
 	d.Hint = hint
-	if !slices.ContainsFunc(c.found, d.Same) {
+	if !c.known[d.Identity()] {
+		c.known[d.Identity()] = true
 		c.found = append(c.found, d)
 	}
 }

@@ -57,9 +57,9 @@ func Replace(in *source.Inputs, l *LastGood) (*Inputs, error) {
 	if len(standIns) > 0 {
 		out.Set = in.Objects.With(standIns)
 	}
-	diags := out.Set.Diags()
+	reasons := firstErrors(out.Set.Diags())
 	for _, group := range out.Set.Duplicates() {
-		out.Unreadable[group[0].ID].Reason = firstError(diags, group[0].ID)
+		out.Unreadable[group[0].ID].Reason = reasons[group[0].ID]
 	}
 	return out, nil
 }
@@ -97,23 +97,25 @@ func (in *Inputs) findDuplicates() {
 func (in *Inputs) findInvalid() {
 	for i, src := range in.Sources {
 		for _, f := range src.Input.FaultyFiles() {
+			reasons := firstErrors(f.Result.Diags)
 			for _, id := range f.Result.Invalid {
 				if id.IsPossible() && in.isUndefined(id) {
-					in.Unreadable[id] = &Unreadable{Source: i, Reason: firstError(f.Result.Diags, id)}
+					in.Unreadable[id] = &Unreadable{Source: i, Reason: reasons[id]}
 				}
 			}
 		}
 	}
 }
 
-// firstError returns the first error about an object.
-func firstError(diags diag.List, id manifest.ID) diag.Diagnostic {
+// firstErrors returns the first error about each object.
+func firstErrors(diags diag.List) map[manifest.ID]diag.Diagnostic {
+	out := map[manifest.ID]diag.Diagnostic{}
 	for _, d := range diags {
-		if d.Severity == diag.Error && manifest.IDOf(d.Object) == id {
-			return d
+		if id := manifest.IDOf(d.Object); d.Severity == diag.Error && out[id].Severity == "" {
+			out[id] = d
 		}
 	}
-	return diag.Diagnostic{}
+	return out
 }
 
 // findHidden finds objects that no readable file of a source defines any more, if the source has a file or path that

@@ -338,13 +338,17 @@ func (l *LastGood) fromSource(r *Record) (*manifest.Object, error) {
 
 // only returns the object with an identity, or nil if the file does not define it exactly once. It ignores unknown
 // fields, because the object was rendered without them.
-func only(r manifest.Result, id manifest.ID) *manifest.Object {
-	objects := r.IgnoreUnknownFields(nil).Objects
-	i := slices.IndexFunc(objects, func(o *manifest.Object) bool { return o.ID == id })
-	if i < 0 || slices.ContainsFunc(objects[i+1:], func(o *manifest.Object) bool { return o.ID == id }) {
-		return nil
+func only(r manifest.Result, id manifest.ID) (found *manifest.Object) {
+	for o := range r.Usable() {
+		switch {
+		case o.ID != id:
+		case found != nil:
+			return nil
+		default:
+			found = o
+		}
 	}
-	return objects[i]
+	return found
 }
 
 // Text returns the text of an object to keep on the output branch. It returns an empty text for a Secret, for an object

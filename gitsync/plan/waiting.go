@@ -22,12 +22,7 @@ func waitingFields(inputs *manifest.Set, h *held) []string {
 	if now := inputs.Find(h.ID); now != nil {
 		return waiting(plainValue(h.standIn), plainValue(now))
 	}
-	var written []*manifest.Object
-	for _, o := range inputs.LeftOut() {
-		if o.ID == h.ID {
-			written = append(written, o)
-		}
-	}
+	written := inputs.LeftOutAs(h.ID)
 	if len(written) != 1 {
 		return nil
 	}

@@ -117,20 +117,17 @@ func (h *History) readBase(i int, get func(i int) (*object.Commit, error)) (*Bas
 // ignores unknown fields, because the objects were rendered without them.
 func (b *Base) Definitions(id manifest.ID, head *manifest.Set, src *Source) []Found {
 	out := slices.Clone(b.objects[id])
-	now := []*manifest.Object{head.Find(id)}
-	for _, group := range head.Duplicates() {
-		if group[0].ID == id {
-			now = group
-		}
-	}
-	if now[0] == nil {
-		now = slices.DeleteFunc(slices.Clone(head.LeftOut()), func(o *manifest.Object) bool { return o.ID != id })
+	now := head.DuplicatesOf(id)
+	if o := head.Find(id); o != nil && len(now) == 0 {
+		now = []*manifest.Object{o}
+	} else if o == nil && len(now) == 0 {
+		now = head.LeftOutAs(id)
 	}
 	for _, o := range now {
-		if o == nil || b.Differs[o.File()] {
+		if b.Differs[o.File()] {
 			continue
 		}
-		if f := src.Input.Files[o.File()]; f != nil && slices.Contains(f.Result.IgnoreUnknownFields(nil).Objects, o) {
+		if f := src.Input.Files[o.File()]; f != nil && f.Result.IsUsable(o) {
 			out = append(out, Found{o, f})
 		}
 	}

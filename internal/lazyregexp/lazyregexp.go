@@ -36,6 +36,10 @@ func (r *Regexp) FindStringIndex(s string) []int { return r.regexp().FindStringI
 
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.regexp().FindStringSubmatch(s) }
 
+func (r *Regexp) FindStringSubmatchIndex(s string) []int {
+	return r.regexp().FindStringSubmatchIndex(s)
+}
+
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.regexp().FindAllStringSubmatch(s, n)
 }

@@ -1,11 +1,13 @@
 package repobrowser
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
@@ -24,42 +26,28 @@ func (s *Store) Excerpts(pipeline string, list diag.List) []Excerpt {
 		return out
 	}
 	defer v.close()
-	known := map[[2]string][]byte{}
+	quoter := diag.Quoter{Input: v.input}
 	for i, f := range list {
-		commit := v.commitOf(f)
-		if commit == "" || f.File == "" || f.Line == 0 {
-			continue
-		}
-		at := [2]string{commit, f.File}
-		text, read := known[at]
-		if !read {
-			text = v.text(commit, f.File)
-			known[at] = text
-		}
-		if line, ok := f.Excerpt(text); ok && text != nil {
+		if line, ok := quoter.Excerpt(f); ok {
 			out[i] = excerptAt(line, f.Column)
 		}
 	}
 	return out
 }
 
-// commitOf returns the input commit that a finding is about, or "".
-func (v *view) commitOf(f diag.Diagnostic) string {
-	for _, src := range v.Sources {
-		if len(v.Sources) == 1 || f.Source == src.URL {
-			return src.Commit
-		}
+// input returns a file of the input commit of a source, or nil if the cache does not have it.
+func (v *view) input(source, file string) []byte {
+	i := slices.IndexFunc(v.Sources, func(src gitsync.SourceStatus) bool {
+		return len(v.Sources) == 1 || source == src.URL
+	})
+	if i < 0 || v.Sources[i].Commit == "" || file == "" {
+		return nil
 	}
-	return ""
-}
-
-// text returns a file of an input commit, or nil if the cache does not have it.
-func (v *view) text(commit, file string) []byte {
-	rd := v.with(commit)
+	rd := v.with(v.Sources[i].Commit)
 	if rd == nil {
 		return nil
 	}
-	c, err := rd.Commit(plumbing.NewHash(commit))
+	c, err := rd.Commit(plumbing.NewHash(v.Sources[i].Commit))
 	if err != nil {
 		return nil
 	}

@@ -29,12 +29,17 @@ func (b *block) decode() (any, bool) {
 type block struct {
 	text string
 
+	begin   int    // offset of the current line
 	indent  int    // of the current line, in spaces
 	content string // of the current line, from its first character to its line break
 	after   int    // offset of the line below
 	end     bool   // there is no current line
 
 	depth, values int
+
+	ofItems  bool  // the value at hand is that of the key items of the document
+	items    []int // offsets of the lines where its items begin
+	itemsEnd int   // offset of the line below them
 }
 
 // isPlainText reports whether a text has none of the characters that are special everywhere in YAML: control
@@ -62,14 +67,14 @@ func isPlainText(text string) bool {
 func (b *block) next() {
 	for b.after < len(b.text) {
 		line, after := b.lineAt(b.after)
-		b.after = after
+		b.begin, b.after = b.after, after
 		content := strings.TrimLeft(line, " ")
 		if content != "" && content[0] != '#' {
 			b.indent, b.content = len(line)-len(content), content
 			return
 		}
 	}
-	b.end, b.content, b.indent = true, "", -1
+	b.begin, b.end, b.content, b.indent = len(b.text), true, "", -1
 }
 
 // lineAt returns the line that begins at an offset, without its line break, and the offset of the next line.
@@ -110,6 +115,7 @@ func (b *block) mapping(indent int) (any, bool) {
 		if _, found := mapping[key]; found {
 			return nil, false
 		}
+		b.ofItems = b.depth == 1 && key == "items"
 		value, ok := b.value(indent, rest, true)
 		if !ok {
 			return nil, false
@@ -126,15 +132,23 @@ func (b *block) mapping(indent int) (any, bool) {
 func (b *block) sequence(indent int, indentless bool) (any, bool) {
 	b.values++
 	sequence := []any{}
+	ofItems := b.ofItems
+	b.ofItems = false
 	for !b.end && b.indent == indent {
 		if !isItem(b.content) {
 			return sequence, indentless
+		}
+		if ofItems {
+			b.items = append(b.items, b.begin)
 		}
 		value, ok := b.item(indent)
 		if !ok {
 			return nil, false
 		}
 		sequence = append(sequence, value)
+		if ofItems {
+			b.itemsEnd = b.begin
+		}
 	}
 	return sequence, b.end || b.indent < indent
 }

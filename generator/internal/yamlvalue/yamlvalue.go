@@ -91,27 +91,35 @@ type Note struct {
 
 // Decode decodes one document. The error is always an *Error. Strings of the value can share memory with the text.
 func Decode(text string) (any, []Note, error) {
+	value, notes, _, err := DecodeList(text)
+	return value, notes, err
+}
+
+// DecodeList is [Decode] that also returns the items of a list, a mapping with a sequence at items, each as it is
+// written. There are none if they mean nothing alone, or if the document is in another style than block style or JSON.
+func DecodeList(text string) (any, []Note, []Item, error) {
 	b := block{text: text}
 	value, ok := b.decode()
 	switch {
 	case ok:
-		return value, nil, nil
+		return value, nil, b.list(), nil
 	case b.values > MaxValues:
-		return nil, nil, errTooManyValues()
+		return nil, nil, nil, errTooManyValues()
 	}
 	return decodeAny(text)
 }
 
-// decodeAny is [Decode] without the parser for block style. The other parsers read the whole text before they return,
-// so the number of values is checked first: see bound.
-func decodeAny(text string) (any, []Note, error) {
+// decodeAny is [DecodeList] without the parser for block style. The other parsers read the whole text before they
+// return, so the number of values is checked first: see bound.
+func decodeAny(text string) (any, []Note, []Item, error) {
 	if len(text) > MaxValues && bound(text) > MaxValues {
-		return nil, nil, errTooManyValues()
+		return nil, nil, nil, errTooManyValues()
 	}
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		if value, err := decodeJSON(text); value != nil || err != nil {
-			return value, nil, err
+			return value, nil, itemsOfJSON(text, value), err
 		}
 	}
-	return decodeYAML(text)
+	value, notes, err := decodeYAML(text)
+	return value, notes, nil, err
 }

@@ -382,11 +382,13 @@ func Findings(runs []*Run) diag.List {
 		return runs[0].Report.Diags
 	}
 	var out diag.List
+	known := map[diag.Identity]int{}
 	for _, r := range runs {
 		for _, d := range r.Report.Diags {
-			i := slices.IndexFunc(out, d.Same)
-			if i < 0 {
+			i, isKnown := known[d.Identity()]
+			if !isKnown {
 				i, out = len(out), append(out, d)
+				known[d.Identity()] = i
 			}
 			out[i].Pipelines = append(out[i].Pipelines, r.Pipeline.Metadata.Name)
 		}

@@ -12,7 +12,7 @@ var kinds = [...]Kind{
 	{name: "LogsInstance", isResource: true, root: &n29ecf927},
 	{name: "MetricsInstance", isResource: true, root: &n1a198bb6},
 	{name: "MetricsIntegration", isResource: true, root: &n923c3ed5},
-	{name: "Pipeline", isResource: false, root: &nbb991acc},
+	{name: "Pipeline", isResource: false, root: &ne073cb42},
 	{name: "PodLogs", isResource: true, root: &n1645a9dd},
 	{name: "PodMonitor", isResource: true, root: &nb6d4d789},
 	{name: "Probe", isResource: true, root: &ne99cc612},
@@ -266,9 +266,12 @@ var (
 	nb84a62a6 = node{types: 1, properties: []property{{"name", &n76a5347f}}, required: []string{"name"}}
 	n4c06d095 = node{types: 4, enum: []string{"kustomize-sops"}}
 	n9349a1a8 = node{types: 1, additional: &n4c06d095}
-	n49fd161d = node{types: 1, properties: []property{{"cluster", &n76a5347f}, {"plugins", &n9349a1a8}}}
 	n93a11637 = node{types: 1, properties: []property{{"appID", &nc0ddaa18}, {"installationID", &n41cb1059}, {"privateKeyEnv", &n76a5347f}, {"privateKeyFile", &n76a5347f}, {"url", &n76a5347f}}, required: []string{"appID"}}
 	n40d7781f = node{types: 1, properties: []property{{"bearerTokenEnv", &n76a5347f}, {"bearerTokenFile", &n76a5347f}, {"caEnv", &n76a5347f}, {"caFile", &n76a5347f}, {"clientCertEnv", &n76a5347f}, {"clientCertFile", &n76a5347f}, {"clientKeyEnv", &n76a5347f}, {"clientKeyFile", &n76a5347f}, {"githubApp", &n93a11637}, {"knownHostsEnv", &n76a5347f}, {"knownHostsFile", &n76a5347f}, {"passwordEnv", &n76a5347f}, {"passwordFile", &n76a5347f}, {"proxyPasswordEnv", &n76a5347f}, {"proxyPasswordFile", &n76a5347f}, {"proxyURL", &n76a5347f}, {"proxyUsernameEnv", &n76a5347f}, {"proxyUsernameFile", &n76a5347f}, {"sshKeyEnv", &n76a5347f}, {"sshKeyFile", &n76a5347f}, {"sshKeyPassphraseEnv", &n76a5347f}, {"sshKeyPassphraseFile", &n76a5347f}, {"usernameEnv", &n76a5347f}, {"usernameFile", &n76a5347f}}}
+	n64812367 = node{types: 1, properties: []property{{"allowedSignersEnv", &n76a5347f}, {"allowedSignersFile", &n76a5347f}, {"pgpKeysEnv", &n76a5347f}, {"pgpKeysFile", &n76a5347f}}}
+	nceb7e272 = node{types: 1, properties: []property{{"auth", &n40d7781f}, {"url", &n76a5347f}, {"verify", &n64812367}}, required: []string{"url"}}
+	n429e9a76 = node{types: 2, items: &nceb7e272}
+	n26deb3af = node{types: 1, properties: []property{{"cluster", &n76a5347f}, {"plugins", &n9349a1a8}, {"remotes", &n429e9a76}}}
 	n074775fb = node{types: 1, properties: []property{{"auth", &n40d7781f}, {"url", &n76a5347f}}, required: []string{"url"}}
 	n9e796b8e = node{types: 2, items: &n074775fb}
 	naa08ba79 = node{types: 1, properties: []property{{"cosignKeyEnv", &n76a5347f}, {"cosignKeyFile", &n76a5347f}, {"keyringEnv", &n76a5347f}, {"keyringFile", &n76a5347f}, {"unverified", &n348caf3d}, {"url", &n76a5347f}}}
@@ -350,7 +353,6 @@ var (
 	nfc6beab1 = node{types: 4, enum: []string{"auto", "plain", "kustomize", "flux", "argocd"}}
 	n13338c18 = node{types: 1, properties: []property{{"comment", &n348caf3d}, {"forks", &n348caf3d}, {"interval", &nce540929}, {"status", &n348caf3d}}}
 	n9115ed8e = node{types: 1, properties: []property{{"branch", &n76a5347f}, {"commit", &n76a5347f}, {"name", &n76a5347f}, {"semver", &n76a5347f}, {"tag", &n76a5347f}}}
-	n64812367 = node{types: 1, properties: []property{{"allowedSignersEnv", &n76a5347f}, {"allowedSignersFile", &n76a5347f}, {"pgpKeysEnv", &n76a5347f}, {"pgpKeysFile", &n76a5347f}}}
 	ne5b5830b = node{types: 1, properties: []property{{"auth", &n40d7781f}, {"build", &nfc6beab1}, {"forge", &ndf784162}, {"name", &n76a5347f}, {"paths", &n49f4eaf4}, {"previews", &n13338c18}, {"ref", &n9115ed8e}, {"tenant", &n76a5347f}, {"url", &n76a5347f}, {"verify", &n64812367}, {"webhook", &n7d974cc3}}, required: []string{"ref", "url"}}
 	ndb84e068 = node{types: 2, items: &ne5b5830b}
 	na913b2d6 = node{types: 1, properties: []property{{"agents", &n49f4eaf4}, {"files", &n348caf3d}, {"namespaces", &n49f4eaf4}, {"scrapeConfigs", &n348caf3d}, {"secrets", &n49f4eaf4}, {"urls", &n49f4eaf4}}}
@@ -369,8 +371,8 @@ var (
 	n470984a8 = node{types: 1, properties: []property{{"rollingUpdate", &n5e60a8f6}, {"type", &n76a5347f}}}
 	n9b37f950 = node{types: 1, properties: []property{{"affinity", &n528847f1}, {"annotations", &n5a8b5b1e}, {"env", &n8fd47352}, {"match", &n9da132c3}, {"nodeSelector", &n5a8b5b1e}, {"podDisruptionBudget", &n40f8b6cc}, {"priorityClassName", &n76a5347f}, {"replicas", &nc0ddaa18}, {"resources", &n223f08da}, {"tolerations", &nea37f6a9}, {"topologySpreadConstraints", &n0ac8a7dc}, {"updateStrategy", &n470984a8}}}
 	naf6fb571 = node{types: 2, items: &n9b37f950}
-	n1d16ec19 = node{types: 1, properties: []property{{"build", &n49fd161d}, {"charts", &n85b839cc}, {"cluster", &n91c5d52b}, {"compatibility", &nd674b79a}, {"decryption", &nb50b357b}, {"defaultNamespace", &n76a5347f}, {"failOn", &n99740230}, {"forEach", &n76a5347f}, {"ignore", &nb0007327}, {"images", &na949ec44}, {"integrations", &n20c782ca}, {"interval", &nce540929}, {"limits", &n3e2de023}, {"namespaceFrom", &n76a5347f}, {"namespaces", &n21a8c671}, {"notify", &n590005a6}, {"onInvalid", &n37bcdc49}, {"operator", &n02d179dd}, {"output", &n9c73fc0a}, {"passThrough", &nececa9eb}, {"patches", &nfb75ef11}, {"rbac", &n776a3403}, {"rollout", &n6fd646ab}, {"runtime", &nda70b361}, {"runtimeVersion", &n76a5347f}, {"runtimes", &n8f587a8f}, {"sdAggregator", &n48fa90e4}, {"secrets", &n80eac278}, {"selfMonitoring", &na295f2f9}, {"sharding", &nbc52693b}, {"sourceRefs", &n5a8b5b1e}, {"sources", &ndb84e068}, {"suspend", &n348caf3d}, {"tenancy", &n96b95a5e}, {"unknownFields", &nccf2530b}, {"workloads", &naf6fb571}}, required: []string{"output", "sources"}}
-	nbb991acc = node{types: 1, properties: []property{{"apiVersion", &ndfe456fe}, {"kind", &nd09c9682}, {"metadata", &nb84a62a6}, {"spec", &n1d16ec19}}, required: []string{"apiVersion", "kind", "metadata", "spec"}}
+	n4cc02dbb = node{types: 1, properties: []property{{"build", &n26deb3af}, {"charts", &n85b839cc}, {"cluster", &n91c5d52b}, {"compatibility", &nd674b79a}, {"decryption", &nb50b357b}, {"defaultNamespace", &n76a5347f}, {"failOn", &n99740230}, {"forEach", &n76a5347f}, {"ignore", &nb0007327}, {"images", &na949ec44}, {"integrations", &n20c782ca}, {"interval", &nce540929}, {"limits", &n3e2de023}, {"namespaceFrom", &n76a5347f}, {"namespaces", &n21a8c671}, {"notify", &n590005a6}, {"onInvalid", &n37bcdc49}, {"operator", &n02d179dd}, {"output", &n9c73fc0a}, {"passThrough", &nececa9eb}, {"patches", &nfb75ef11}, {"rbac", &n776a3403}, {"rollout", &n6fd646ab}, {"runtime", &nda70b361}, {"runtimeVersion", &n76a5347f}, {"runtimes", &n8f587a8f}, {"sdAggregator", &n48fa90e4}, {"secrets", &n80eac278}, {"selfMonitoring", &na295f2f9}, {"sharding", &nbc52693b}, {"sourceRefs", &n5a8b5b1e}, {"sources", &ndb84e068}, {"suspend", &n348caf3d}, {"tenancy", &n96b95a5e}, {"unknownFields", &nccf2530b}, {"workloads", &naf6fb571}}, required: []string{"output", "sources"}}
+	ne073cb42 = node{types: 1, properties: []property{{"apiVersion", &ndfe456fe}, {"kind", &nd09c9682}, {"metadata", &nb84a62a6}, {"spec", &n4cc02dbb}}, required: []string{"apiVersion", "kind", "metadata", "spec"}}
 	n14103d49 = node{types: 1}
 	n511054ad = node{types: 1, properties: []property{{"dropCounterReason", &n76a5347f}, {"expression", &n76a5347f}, {"longerThan", &n76a5347f}, {"olderThan", &n76a5347f}, {"source", &n76a5347f}, {"value", &n76a5347f}}}
 	n3c58ddaa = node{types: 1, properties: []property{{"expressions", &n5a8b5b1e}, {"source", &n76a5347f}}}

@@ -43,6 +43,14 @@ func (o Object) String() string {
 	return o.Kind + "/" + o.Namespace + "/" + o.Name
 }
 
+// Cause is what problems have in common, such as charts that cannot be fetched.
+type Cause struct {
+	// Things and Problem are the subject and the predicate of a sentence about all of them.
+	Things, Problem string
+	// Server is the host of one thing, and Reason what is wrong with it.
+	Server, Reason string
+}
+
 // Diagnostic is one problem. Whoever finds it fills in what they know; their callers add the rest on its way up. Its
 // JSON is the same everywhere.
 type Diagnostic struct {
@@ -59,9 +67,8 @@ type Diagnostic struct {
 	// field at Path holds.
 	Line   int `json:"line"`
 	Column int `json:"column"`
-	// Cause is what several problems may have in common, such as a server that does not answer; it may be empty. It is
-	// part of the message.
-	Cause string `json:"-"`
+	// Cause is what several problems may have in common; it may be zero. The message says it, too.
+	Cause Cause `json:"-"`
 	// BuiltBy is the file of the kustomization that made the object of what File says; it may be empty.
 	BuiltBy string `json:"builtBy"`
 	Object  Object `json:"object"`

@@ -16,7 +16,9 @@ func TestProblemsOfOneCauseAreOneBlock(t *testing.T) {
 	of := func(n int) (list diag.List) {
 		for i := range n {
 			d := diag.BuildFailed.At("spec.chart", "chart%d: no such host", i)
-			d.File, d.Line, d.Cause = fmt.Sprintf("%d.yaml", i), 1, "no such host"
+			d.File, d.Line = fmt.Sprintf("%d.yaml", i), 1
+			d.Cause = diag.Cause{Things: "charts", Problem: "cannot be fetched",
+				Server: []string{"a.example.com", "b.example.com"}[i%2], Reason: "no such host"}
 			d.Object = diag.Object{Kind: "HelmRelease", Name: fmt.Sprint(i)}
 			list = append(list, d)
 		}
@@ -32,7 +34,9 @@ func TestProblemsOfOneCauseAreOneBlock(t *testing.T) {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(`z.yaml: error[build-failed]: spec.path: the real one
-error[build-failed]: 5 times: no such host
+error[build-failed]: 5 charts of 2 hosts cannot be fetched
+  a.example.com (3): no such host
+  b.example.com (2): no such host
   at 0.yaml:1: HelmRelease/0
   at 1.yaml:1: HelmRelease/1
   at 2.yaml:1: HelmRelease/2

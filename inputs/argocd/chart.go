@@ -27,7 +27,7 @@ func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
 	files, err := b.opts.Charts.Fetch(b.ctx, source)
 	if away, ok := errors.AsType[*chart.Error](err); ok {
 		d := diag.BuildFailed.At(s.Field+".repoURL", "%s", away.Error())
-		d.Cause = "a chart is missing: " + away.Reason()
+		d.Cause = away.Cause()
 		return nil, &d
 	}
 	if err != nil {

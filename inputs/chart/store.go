@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -149,20 +151,33 @@ func newError(of Request, err error) *Error {
 	if len(text) > maxErrorBytes {
 		text = strings.ToValidUTF8(text[:maxErrorBytes], "") + "…"
 	}
-	return &Error{of.String(), text, err}
+	return &Error{of.Source, text, err}
 }
 
 // Error says why a chart is not available. Its text contains no secrets.
 type Error struct {
-	chart, reason string
-	err           error
+	of     Source
+	reason string
+	err    error
 }
 
 // Error implements error.
-func (e *Error) Error() string { return e.chart + ": " + e.reason }
+func (e *Error) Error() string { return e.of.String() + ": " + e.reason }
 
-// Reason returns the text without the chart: it is the same for all charts of a server that does not answer.
-func (e *Error) Reason() string { return e.reason }
+// Cause returns what this error has in common with those of other charts.
+func (e *Error) Cause() diag.Cause {
+	out := diag.Cause{Things: "charts", Problem: "cannot be fetched", Reason: e.reason}
+	switch e.of.Kind {
+	case Git:
+		out.Things = "remote bases"
+	case File:
+		out.Things = "remote files"
+	}
+	if u, err := url.Parse(e.of.URL); err == nil {
+		out.Server = u.Host
+	}
+	return out
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }

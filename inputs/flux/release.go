@@ -156,7 +156,7 @@ func rootProblem(err error) error {
 	}
 	if away, ok := errors.AsType[*chart.Error](err); ok {
 		d := diag.BuildFailed.At("spec.chart", "%s", away.Error())
-		d.Cause = "a chart is missing: " + away.Reason()
+		d.Cause = away.Cause()
 		return &d
 	}
 	return err

@@ -79,11 +79,11 @@ func (f *file) entries() []entry {
 	}
 	//lint:ignore SA1019 kustomize still reads it
 	for i := range f.PatchesJson6902 {
-		one("patchesJson6902", i, &f.PatchesJson6902[i].Path)
+		one("patchesJson6902", i, &f.PatchesJson6902[i].Path) //lint:ignore SA1019 kustomize still reads it
 	}
 	//lint:ignore SA1019 kustomize still reads it
 	for i := range f.PatchesStrategicMerge {
-		p := (*string)(&f.PatchesStrategicMerge[i])
+		p := (*string)(&f.PatchesStrategicMerge[i]) //lint:ignore SA1019 kustomize still reads it
 		out = append(out, entry{path: *p, use: patch, field: "patchesStrategicMerge" + index(i), at: p})
 	}
 	for i := range f.Replacements {

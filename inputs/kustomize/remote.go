@@ -170,11 +170,16 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 		if !r.IsFile {
 			hint += "; --source " + shown(r.URL) + "=FOLDER reads a folder in place of it"
 		}
-		return e, f.at(diag.BuildRefused, e.field, "is remote, and "+shown(r.URL)+" is not fetched", hint)
+		cause := diag.Cause{Things: "remote entries", Problem: "are not fetched: --remotes fetches them",
+			Reason: shown(r.URL)}
+		if u, err := url.Parse(r.URL); err == nil {
+			cause.Server = u.Host
+		}
+		return e, f.because(cause, diag.BuildRefused, e.field, "is remote, and "+shown(r.URL)+" is not fetched", hint)
 	}
 	folder, err := c.fetch(of)
 	if missing, ok := errors.AsType[*chart.Error](err); ok {
-		return e, f.at(diag.BuildFailed, e.field, missing.Error(),
+		return e, f.because(missing.Cause(), diag.BuildFailed, e.field, missing.Error(),
 			"check the URL, the network and the credentials in build.remotes of the pipeline")
 	}
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/compile"
-	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -22,15 +21,19 @@ const (
 	bytesPerLean = 24 << 10
 )
 
-// memoryFor estimates the memory that rendering takes, without that of stored files. A small text can render to any
-// size, because each of many agents can select each of many monitors, and each of many endpoints repeats a part of its
-// monitor.
-func (o *Options) memoryFor(hierarchies []*hierarchy.Hierarchy, set *manifest.Set) int64 {
+// memory estimates the memory that rendering the missing units takes, without that of stored files. A small text can
+// render to any size, because each of many agents can select each of many monitors, and each of many endpoints repeats a
+// part of its monitor.
+func (out *Output) memory() int64 {
+	o, set := &out.renderer.opts, out.renderer.set
 	var all, largest int64
-	for _, h := range hierarchies {
+	for i, h := range out.Hierarchies {
+		if out.alone[i] != nil {
+			continue
+		}
 		size := bytesPerUnit + copiesOfText*compile.Bytes(h)
-		for o := range h.Objects {
-			size += int64(o.Bytes) + copiesOfWrittenBy*int64(handWritten(o, set))
+		for object := range h.Objects {
+			size += int64(object.Bytes) + copiesOfWrittenBy*int64(handWritten(object, set))
 		}
 		all, largest = all+size, max(largest, size)
 	}

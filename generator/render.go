@@ -155,29 +155,31 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	if out.Hierarchies == nil {
 		out.Hierarchies = hierarchy.Build(set, opts.AgentSelector)
 	}
+	out.alone = make([]*Unit, len(out.Hierarchies))
+	panics.Each(len(out.alone), func(i int) {
+		if u := known.unit(i, out.Hierarchies[i], set); u != nil && r.mayTakeOver(u) {
+			out.alone[i] = u
+		}
+	})
 	if opts.Admit != nil { // the estimate takes long
-		if out.Refused = opts.Admit(opts.memoryFor(out.Hierarchies, set)); out.Refused != nil {
+		if out.Refused = opts.Admit(out.memory()); out.Refused != nil {
 			return out
 		}
 	}
-	out.alone = make([]*Unit, len(out.Hierarchies))
 	var kept atomic.Int64
 	var refused atomic.Pointer[error]
 	panics.Each(len(out.alone), func(i int) {
-		if refused.Load() != nil || opts.mayGoOn() != nil {
+		if out.alone[i] != nil || refused.Load() != nil || opts.mayGoOn() != nil {
 			return
 		}
-		h := out.Hierarchies[i]
-		if out.alone[i] = known.unit(i, h, set); out.alone[i] == nil || !r.mayTakeOver(out.alone[i]) {
-			u := r.unit(h)
-			if kept.Add(u.bytes()) > opts.KeepBytes && opts.KeepBytes > 0 {
-				u = u.lean().stored(opts.Store)
-				if err := opts.admit(bytesPerLean + u.bytes()); err != nil {
-					refused.Store(&err)
-				}
+		u := r.unit(out.Hierarchies[i])
+		if kept.Add(u.bytes()) > opts.KeepBytes && opts.KeepBytes > 0 {
+			u = u.lean().stored(opts.Store)
+			if err := opts.admit(bytesPerLean + u.bytes()); err != nil {
+				refused.Store(&err)
 			}
-			out.alone[i] = u
 		}
+		out.alone[i] = u
 	})
 	if out.Refused = opts.mayGoOn(); out.Refused == nil && refused.Load() != nil {
 		out.Refused = *refused.Load()

@@ -22,8 +22,8 @@ const (
 )
 
 // memory estimates the memory that rendering the missing units takes, without that of stored files. A small text can
-// render to any size, because each of many agents can select each of many monitors, and each of many endpoints repeats a
-// part of its monitor.
+// render to any size, because each of many agents can select each of many monitors, and each of many endpoints repeats
+// a part of its monitor.
 func (out *Output) memory() int64 {
 	o, set := &out.renderer.opts, out.renderer.set
 	var all, largest int64

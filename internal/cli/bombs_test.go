@@ -83,7 +83,8 @@ func bombs() map[string]bomb {
 		"many-objects":       {40, objects, exceeded},
 		"empty-endpoints":    {8, monitor("{},", 1<<20), exceeded},
 		"empty-relabelings":  {8, monitor("{metricRelabelings: ["+list("{},", 1<<20)+"{}]},", 1<<20+100), exceeded},
-		"agents-by-monitors": {100, func(i int) string { return agent(i) + monitor("{port: web},", 110)(i) }, exceeded},
+		// Much text, but each unit is stored compressed once it is rendered.
+		"agents-by-monitors": {100, func(i int) string { return agent(i) + monitor("{port: web},", 110)(i) }, ""},
 		"endpoints": {1, func(i int) string {
 			return agent(i) + monitor("{port: web},", 2<<20)(i)
 		}, "more than the 16 MiB that one object may"},

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -15,7 +16,7 @@ func (r renderer) immutableField(unit string, f *File) string {
 		return ""
 	}
 	old := r.opts.LastGood.Written(unit, f.Path)
-	if old == nil {
+	if old == nil || bytes.Equal(old, f.Text()) {
 		return ""
 	}
 	return workload.ImmutableChange(workload.Workload(f.Object.Kind, nil, old), f.Workload())

@@ -192,7 +192,7 @@ func TestOnlyRepositoriesThatAreNamedCanBePrivate(t *testing.T) {
 		"a stranger":        {VersionsOptions{}, "name it under charts.repositories", ""},
 		"one that is named": {VersionsOptions{Repositories: named(s.URL)}, "", " robots3cret"},
 		"its host":          {VersionsOptions{Repositories: named(s.URL + "/")}, "", " robots3cret"},
-		"another folder":    {VersionsOptions{Repositories: named(s.URL + "/other")}, "name the repository", ""},
+		"another folder":    {VersionsOptions{Repositories: named(s.URL + "/other")}, "name it under", ""},
 		"another host": {VersionsOptions{Repositories: named("https://charts.example.com"),
 			AllowPrivateAddresses: true}, "", ""},
 	} {

@@ -151,7 +151,7 @@ func (b *bases) entry(address string) base {
 	where, _, _ := strings.Cut(address, "?")
 	e, _, found := b.of(pipeline.RepositoryAddress(where))
 	if !found {
-		e.auth.Connection.PublicOnly = !b.options.AllowPrivateCharts
+		e.auth.Connection.PublicOnly = !b.options.AllowPrivateRemotes
 	}
 	return e
 }

@@ -68,6 +68,28 @@ func (r *baseRig) input(entry string) map[string]string {
 
 func (*baseRig) agent() string { return strings.ReplaceAll(agent("a"), ", namespace: a", "") }
 
+// TestAChangeOfThePipelineHolds: a root that the same files gave before, and that the pipeline does not allow any more,
+// holds its objects.
+func TestAChangeOfThePipelineHolds(t *testing.T) {
+	t.Parallel()
+	r := newBaseRig(t, gittest.HTTPOptions{})
+	if report := r.pass(); report.Commit == "" {
+		t.Fatalf("%v", report.Diags)
+	}
+	before := r.payload("a/agent")
+	r.pipeline.Spec.Build.Remotes[0].URL = r.server.URL + "/other"
+	for _, what := range []string{"the same commit", "a later one"} {
+		report := r.pass()
+		if got := r.payload("a/agent"); got == "" || got != before || !report.Diags.HasErrors() {
+			t.Errorf("%s: the folder of the unit is\n%s\nwas\n%s\n%v", what, got, before, report.Diags)
+		}
+		r.edit("later")
+	}
+	if got := r.show("b/agent/agent-config.secret.yaml"); !strings.Contains(got, "later") {
+		t.Errorf("the other team is not rendered:\n%s", got)
+	}
+}
+
 // edit commits a change of both teams.
 func (r *baseRig) edit(port string) {
 	r.commit("edit", map[string]string{"in/b/web.yaml": monitor("b", "web", port),
@@ -414,7 +436,7 @@ func TestRemotesFromAnywhere(t *testing.T) {
 			t.Errorf("%s: %d requests, %v", entry, len(r.asked), report.Diags)
 		}
 	}
-	r.options.AllowPrivateCharts = true
+	r.options.AllowPrivateCharts, r.options.AllowPrivateRemotes = true, true
 	r.commit("entry", r.input(r.server.URL+"/org/lib.git//base"))
 	r.want("allowed", r.pass(), "first", []string{"git /org/lib.git  " + r.lib.Head("main")})
 	r.commit("entry", r.input("file://"+r.lib.Dir+"//base"))

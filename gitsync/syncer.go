@@ -68,6 +68,8 @@ type Options struct {
 	// AnyRemote fetches whatever kustomizations name as resources and bases from public addresses, although no entry of
 	// build.remotes allows it.
 	AnyRemote bool
+	// AllowPrivateRemotes lets AnyRemote fetch from addresses that are not public.
+	AllowPrivateRemotes bool
 	// KeepCharts looks up only charts that are new, and uses the versions that are pinned of others.
 	KeepCharts bool
 	// Version of agentry, for the trailers of commits.

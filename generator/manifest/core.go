@@ -120,14 +120,25 @@ func (r *coreReader) binary(path string) map[string][]byte {
 	return out
 }
 
-// checkKeys checks the keys of a map of data.
+// checkKeys checks the keys of a map of data. The keys of a Secret are shown unless one is so long that they may be the
+// lines of a file that a generator took for variables.
 func (r *coreReader) checkKeys(path string) {
+	const shown = 32
 	data, _ := r.raw[path].(map[string]any)
+	invalid := map[string][]string{}
+	isShown := true
 	for key := range data {
 		if messages := validation.IsConfigMapKey(key); len(messages) > 0 {
-			r.fail(diag.InvalidSecret, path+"["+key+"]",
-				"the key is not valid: "+diag.NameRule(strings.Join(messages, ", ")), "")
+			invalid[key] = messages
+			isShown = isShown && (r.kind != "Secret" || len(key) <= shown)
 		}
+	}
+	for key, messages := range invalid {
+		at := path + "[" + key + "]"
+		if !isShown {
+			at = path
+		}
+		r.fail(diag.InvalidSecret, at, "the key is not valid: "+diag.NameRule(strings.Join(messages, ", ")), "")
 	}
 }
 

@@ -36,6 +36,8 @@ type Built struct {
 	DefaultNamespace string
 	// Lookup is the template of a chart that gave it and asked the cluster for objects, if one did.
 	Lookup string
+	// Refused says why the object cannot be used, if it cannot: it is an error, and held.
+	Refused string `json:",omitempty"`
 	// EarlierNames are the names that the object had before kustomize renamed it, the one in its file first.
 	EarlierNames []string `json:",omitempty"`
 	// Applied means that somebody else applies the document, so that it is not passed through: Helm does what is of a

@@ -232,6 +232,9 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 		if doc.Lookup != "" {
 			p.lookup(doc.Lookup, p.result.Objects[before:])
 		}
+		if doc.Refused != "" {
+			p.refuse(doc.Refused, before)
+		}
 	}
 	return p.finish()
 }

@@ -297,6 +297,15 @@ func (p *parser) refusesName(id ID, apiVersion string, at place) bool {
 	return true
 }
 
+// refuse makes the objects from a number on errors.
+func (p *parser) refuse(reason string, from int) {
+	for _, o := range p.result.Objects[from:] {
+		p.result.Diags = append(p.result.Diags, o.Place(diag.BuildRefused.At("", "%s", reason).As(diag.Error)))
+		p.result.Invalid = append(p.result.Invalid, o.ID)
+	}
+	p.result.Objects = p.result.Objects[:from]
+}
+
 // lookup warns of objects whose template asked the cluster.
 func (p *parser) lookup(template string, objects []*Object) {
 	for _, o := range objects {

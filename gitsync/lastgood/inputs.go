@@ -132,8 +132,9 @@ func (in *Inputs) findHidden(i int) error {
 	unknown := base.Commit == nil || base.Incomplete || slices.ContainsFunc(places, func(p unreadablePlace) bool {
 		return p.isPath && !base.Below(p.Path)
 	})
-	if unknown {
-		for _, p := range places {
+	for _, p := range places {
+		// A root that the same files gave then may be unreadable because of the pipeline.
+		if unknown || p.isBuilt && !base.Differs[p.Path] {
 			in.UnreadablePaths = append(in.UnreadablePaths, p.Place)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 // unreadablePlace is an unreadable file or path. Objects may be hidden in it.
 type unreadablePlace struct {
 	branch.Place
-	isPath bool // whether it is a path in the pipeline that the source does not have
-	reason diag.Diagnostic
+	isPath  bool // whether it is a path in the pipeline that the source does not have
+	isBuilt bool // whether it is a root
+	reason  diag.Diagnostic
 }
 
 // unreadablePlaces returns the unreadable files and paths of a source.
@@ -25,7 +26,7 @@ func (in *Inputs) unreadablePlaces(i int) []unreadablePlace {
 	var out []unreadablePlace
 	for _, f := range src.Input.FaultyFiles() {
 		if f.Unreadable() {
-			p := unreadablePlace{Place: at(f.Path)}
+			p := unreadablePlace{Place: at(f.Path), isBuilt: f.IsBuilt()}
 			if n := slices.IndexFunc(f.Result.Diags, func(d diag.Diagnostic) bool {
 				return d.Severity == diag.Error
 			}); n >= 0 {
@@ -36,7 +37,7 @@ func (in *Inputs) unreadablePlaces(i int) []unreadablePlace {
 	}
 	for _, m := range in.Missing {
 		if m.Source == i {
-			out = append(out, unreadablePlace{at(m.Path), true, m.Reason})
+			out = append(out, unreadablePlace{Place: at(m.Path), isPath: true, reason: m.Reason})
 		}
 	}
 	return out

@@ -168,6 +168,13 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 			}
 		}
 		all = all.Over(variablesOf(object, isKnown), isKnown && (ref.Kind == "Secret" || wasEncrypted))
+		if wrong := unreadable(object); len(wrong) > 0 && isKnown {
+			in := fmt.Sprintf("%s %s/%s", ref.Kind, k.namespace(), ref.Name)
+			all = all.WithUnknown(wrong, "its value in "+in+" is no text")
+			problems = append(problems, new(diag.FluxVariable.At(field, "in %s, these values are no texts: %s", in,
+				strings.Join(wrong, ", ")).As(diag.Warning).WithHint("quote them; until then the variables stay as "+
+				"${NAME}, and objects with them are not rendered")))
+		}
 		if stub := roots.StubKeys(object); len(stub) > 0 {
 			all = all.WithUnknown(stub, fmt.Sprintf("the stub of Secret %s/%s has none", k.namespace(), ref.Name))
 		}
@@ -198,6 +205,20 @@ func variablesOf(object map[string]any, isKnown bool) map[string]string {
 		}
 	}
 	return withoutNewlines(values)
+}
+
+// unreadable returns the sorted names of the variables in an object whose values are no texts.
+func unreadable(object map[string]any) (out []string) {
+	for _, part := range []string{"data", "stringData"} {
+		data, _ := object[part].(map[string]any)
+		for name := range data {
+			if _, isText := dataOf(object, name); !isText {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // withoutNewlines removes the line breaks in values, as Flux does.

@@ -115,6 +115,11 @@ func (r *run) object(kind, namespace, name string) map[string]any {
 	return r.state[id]
 }
 
+// inInputs returns an object that the walk found, or nil.
+func (r *run) inInputs(kind, namespace, name string) map[string]any {
+	return r.objects[kind+"/"+namespace+"/"+name]
+}
+
 // replace reports whether Kustomizations in a path build the path itself. If so, only they are followed.
 func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, known: map[string]*kustomization{},
@@ -191,8 +196,8 @@ func (r *run) next() []*kustomization {
 	})
 	var now, later []*kustomization
 	for _, waits := range []func(*kustomization) bool{
-		func(k *kustomization) bool { return k.waitsFor(r.object, true) },
-		func(k *kustomization) bool { return k.waitsFor(r.object, false) },
+		func(k *kustomization) bool { return k.waitsFor(r.inInputs, true) },
+		func(k *kustomization) bool { return k.waitsFor(r.inInputs, false) },
 		func(*kustomization) bool { return false },
 	} {
 		now, later = nil, nil
@@ -235,7 +240,7 @@ func (r *run) again(list []*kustomization, next []roots.Root, given [][]roots.Ob
 	var wanted []roots.Root
 	for i, k := range list {
 		isNew := false
-		for _, id := range k.missing(r.object) {
+		for _, id := range k.missing(r.inInputs) {
 			if object := yielded[id]; object != nil {
 				r.objects[id], isNew = object, true
 			}

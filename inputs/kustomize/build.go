@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -268,9 +269,19 @@ func (b *builder) documents(objects []kustomizer.Object) []manifest.Built {
 		origin := trace.of(i, o)
 		out[i] = manifest.Built{Text: o.Text, Origin: origin, DefaultNamespace: b.installed[origin.template],
 			Lookup: b.lookups[origin.template], Secret: b.secrets.in(o.Text), Authors: b.authors(origin),
-			EarlierNames: o.EarlierNames}
+			EarlierNames: o.EarlierNames, Refused: b.refused(o)}
 	}
 	return out
+}
+
+// refused says why an object cannot be used: a name that it refers to is unknown.
+func (c *checker) refused(o kustomizer.Object) string {
+	for _, name := range slices.Sorted(maps.Values(o.Renamed)) {
+		if c.unnamed[name] {
+			return "refers to " + name + ", whose name ends with a hash of a remote file that is left out"
+		}
+	}
+	return ""
 }
 
 // isTraced reports whether a text contains a trace annotation that the kustomization does not ask for.

@@ -71,6 +71,7 @@ type checker struct {
 	inspects  bool             // remote entries that are not mounted are skipped
 	mounts    map[string]mount // what was fetched, by folder
 	closers   []func()         // of its files
+	unnamed   map[string]bool   // generated objects whose names depend on remote files
 	absent    error            // the first remote entry that is missing
 	replaces  bool             // a transformer has replacements
 }
@@ -79,7 +80,7 @@ func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{},
 		Covered: map[string]bool{}}, files: map[string]*file{},
 		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{},
-		mounts: map[string]mount{}, installed: map[string]string{}, lookups: map[string]string{},
+		unnamed: map[string]bool{}, mounts: map[string]mount{}, installed: map[string]string{}, lookups: map[string]string{},
 		secrets: secretTexts{texts: map[string]string{}}}
 }
 

@@ -105,7 +105,7 @@ func (f *file) entries() []entry {
 func sources(field string, s types.KvPairSources) []entry {
 	var out []entry
 	for i, p := range s.FileSources {
-		if _, name, found := strings.Cut(p, "="); found {
+		if key, name, found := strings.Cut(p, "="); found && !strings.Contains(key, "://") { // else it is of a URL
 			p = name
 		}
 		out = append(out, entry{path: p, use: text, field: field + ".files" + index(i)})

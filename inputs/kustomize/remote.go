@@ -166,7 +166,13 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 	}
 	of, isAllowed := c.opts.Charts.Remote(kind, r.URL, r.Ref)
 	if !isAllowed {
-		hint := "list it in build.remotes of the pipeline; --remotes fetches whatever is remote"
+		hint := "list it in build.remotes of the pipeline"
+		switch u, err := url.Parse(r.URL); {
+		case err == nil && u.User != nil && u.Scheme != "ssh":
+			hint += ", with its user name and password in auth, and not in the URL"
+		case err != nil || u.Scheme != "file":
+			hint += "; --remotes fetches whatever is remote"
+		}
 		if !r.IsFile {
 			hint += "; --source " + shown(r.URL) + "=FOLDER reads a folder in place of it"
 		}
@@ -289,26 +295,30 @@ func (c *checker) opening(open Open) Open {
 func (c *checker) leaveOutRemote(f *file) {
 	before := len(c.warnings)
 	for i := range f.ConfigMapGenerator {
-		c.leaveOutSources(f, "configMapGenerator"+index(i), &f.ConfigMapGenerator[i].KvPairSources)
+		c.leaveOutSources(f, "configMapGenerator"+index(i), &f.ConfigMapGenerator[i].GeneratorArgs)
 	}
 	for i := range f.SecretGenerator {
-		c.leaveOutSources(f, "secretGenerator"+index(i), &f.SecretGenerator[i].KvPairSources)
+		c.leaveOutSources(f, "secretGenerator"+index(i), &f.SecretGenerator[i].GeneratorArgs)
 	}
 	if len(c.warnings) > before {
 		c.changed[f.name] = []byte(marshal(f.Kustomization))
 	}
 }
 
-// leaveOutSources leaves out the remote files of one generator.
-func (c *checker) leaveOutSources(f *file, field string, s *types.KvPairSources) {
+// leaveOutSources leaves out the remote files of one generator. The hash in the name of its object is unknown then.
+func (c *checker) leaveOutSources(f *file, field string, g *types.GeneratorArgs) {
+	s := &g.KvPairSources
 	for _, e := range sources(field, *s) {
 		if !isRemote(e.path) {
 			continue
 		}
 		d := diag.BuildRefused.At("", "%s: is remote, so the object is built without it", e.field).As(diag.Warning).
-			WithHint("copy it into the repository if an agent needs it")
+			WithHint("copy it into the repository if an agent needs it, or set disableNameSuffixHash")
 		d.File, d.Line, d.Column = f.find(e.field)
 		c.warnings = append(c.warnings, d)
+		if f.hasSuffix(*g) {
+			c.unnamed[g.Name] = true
+		}
 	}
 	isAway := func(text string) bool {
 		_, file, isNamed := strings.Cut(text, "=")

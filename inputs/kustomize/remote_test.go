@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -73,4 +74,22 @@ func FuzzParseRemote(f *testing.F) {
 			t.Errorf("%q is %+v", entry, r)
 		}
 	})
+}
+
+// TestAFileWithAQueryIsRemote: the = of a query does not make it a name.
+func TestAFileWithAQueryIsRemote(t *testing.T) {
+	t.Parallel()
+	var f file
+	if err := f.Unmarshal([]byte("configMapGenerator: [{name: a, files: ['https://x.example.com/d.json?token=x', " +
+		"'k=https://x.example.com/d.json?token=x', k=d.json]}]\n")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range f.entries() {
+		got = append(got, e.path)
+	}
+	want := []string{"https://x.example.com/d.json?token=x", "https://x.example.com/d.json?token=x", "d.json"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the entries are %q, want %q", got, want)
+	}
 }

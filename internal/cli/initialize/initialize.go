@@ -88,6 +88,10 @@ nothing is written. To a CI job that it did not write it adds nothing: what to a
 			if len(args) > 1 {
 				return command.Usagef("agentry init --help", "init takes one FOLDER, but was given %d", len(args))
 			}
+			if flags.Bool("overlay") && len(args) == 0 {
+				return command.Usagef("write agentry init --overlay overlay",
+					"init --overlay writes a kustomization, and needs a FOLDER for it")
+			}
 			return i.run(flags, append(args, ".")[0])
 		},
 	}

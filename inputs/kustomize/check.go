@@ -71,7 +71,7 @@ type checker struct {
 	inspects  bool             // remote entries that are not mounted are skipped
 	mounts    map[string]mount // what was fetched, by folder
 	closers   []func()         // of its files
-	unnamed   map[string]bool   // generated objects whose names depend on remote files
+	unnamed   map[string]bool  // generated objects whose names depend on remote files
 	absent    error            // the first remote entry that is missing
 	replaces  bool             // a transformer has replacements
 }

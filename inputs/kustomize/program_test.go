@@ -218,7 +218,7 @@ func (p programs) fixtures(t *testing.T) {
 			failed, _ := errors.AsType[*diag.Diagnostic](err)
 			isRefused := failed != nil && (failed.Code == diag.BuildRefused ||
 				strings.Contains(failed.Message, "depends on randomness"))
-			if isRefused || strings.Contains(string(of[file].Data), "http://") { // here are no servers to fetch from
+			if isRefused || strings.Contains(string(of[file].Data), "://") { // here are no servers to fetch from
 				continue
 			}
 			follow(t, dir, file)

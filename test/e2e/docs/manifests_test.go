@@ -117,7 +117,7 @@ func readBy(b page.Block) (string, error) {
 		return objects, nil
 	case has("jobs", "render", "repos"):
 		return ofCI, nil
-	case has("helmCharts", "configurations", "transformers"):
+	case has("helmCharts", "configurations", "transformers", "resources"):
 		return built, nil
 	}
 	return "", fmt.Errorf("no test reads it, a %s %s with %q", version, kind, slices.Sorted(maps.Keys(top)))

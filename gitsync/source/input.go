@@ -58,8 +58,8 @@ func (f *File) Unreadable() bool {
 	})
 }
 
-// IsBuilt reports whether the file is a root. What is built depends on more than the files: on the pipeline, and on what
-// was fetched.
+// IsBuilt reports whether the file is a root. What is built depends on more than the files: on the pipeline, and on
+// what was fetched.
 func (f *File) IsBuilt() bool { return f.root != nil }
 
 // isEmpty reports whether a plain file has no document.

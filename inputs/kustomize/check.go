@@ -80,7 +80,8 @@ func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{},
 		Covered: map[string]bool{}}, files: map[string]*file{},
 		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{},
-		unnamed: map[string]bool{}, mounts: map[string]mount{}, installed: map[string]string{}, lookups: map[string]string{},
+		unnamed: map[string]bool{}, mounts: map[string]mount{}, installed: map[string]string{},
+		lookups: map[string]string{},
 		secrets: secretTexts{texts: map[string]string{}}}
 }
 

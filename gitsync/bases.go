@@ -31,7 +31,6 @@ func (b Base) equal(other Base) bool {
 // bases are the repositories and files that kustomizations name as bases and resources.
 type bases struct {
 	options *Options
-	isAny   bool // those that no entry allows are fetched, too, if they are public
 
 	mu      sync.Mutex
 	allowed []base
@@ -54,7 +53,7 @@ func newBases(b pipeline.Build, options *Options) *bases {
 	if len(b.Remotes) == 0 && !options.AnyRemote {
 		return nil
 	}
-	return &bases{options: options, isAny: options.AnyRemote, repos: map[string]*repo.Repo{},
+	return &bases{options: options, repos: map[string]*repo.Repo{},
 		there: map[string]*repo.Repo{}, signed: map[string]bool{}}
 }
 
@@ -138,7 +137,7 @@ func (b *bases) Address(raw string) (at string, isAllowed bool) {
 		return strings.TrimSuffix(e.url, "/") + rest + query, true
 	}
 	switch scheme, _, _ := strings.Cut(where, "://"); {
-	case !b.isAny || strings.EqualFold(scheme, "file"):
+	case !b.options.AnyRemote || strings.EqualFold(scheme, "file"):
 		return "", false
 	case strings.EqualFold(scheme, "http"):
 		return "http://" + address + query, true

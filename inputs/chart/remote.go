@@ -2,6 +2,7 @@ package chart
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path"
@@ -99,12 +100,8 @@ func (p Pinned) isValid() bool {
 // isCommit reports whether a text is the full id of a commit.
 func isCommit(text string) bool {
 	const digits = 40
-	for _, c := range text {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return len(text) == digits
+	_, err := hex.DecodeString(text)
+	return err == nil && len(text) == digits && strings.ToLower(text) == text
 }
 
 // resolveFile downloads a file into the cache. Its version is the start of its digest.

@@ -169,12 +169,7 @@ func (p programs) random(t *testing.T) {
 				dir := onDisk(t, of)
 				want, wantErr := p.build(filepath.Join(dir, "top"))
 				got, err := oursOnDisk(t, dir, "top", nil)
-				if (wantErr == nil) != (err == nil) {
-					t.Errorf("kustomize says %v, agentry %v", wantErr, err)
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("(-kustomize +agentry):\n%s", diff)
-				}
+				isSame(t, want, got, wantErr, err)
 				if err == nil {
 					mu.Lock()
 					defer mu.Unlock()
@@ -185,6 +180,17 @@ func (p programs) random(t *testing.T) {
 	})
 	if built < seeds/3 {
 		t.Errorf("only %d repositories of %d can be built", built, seeds)
+	}
+}
+
+// isSame fails unless the program and agentry build the same objects, or both fail.
+func isSame(t *testing.T, want, got map[string]any, wantErr, err error) {
+	t.Helper()
+	if (wantErr == nil) != (err == nil) {
+		t.Errorf("kustomize says %v, agentry %v", wantErr, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-kustomize +agentry):\n%s", diff)
 	}
 }
 

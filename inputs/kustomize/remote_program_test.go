@@ -14,8 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/tree"
 	"github.com/agentry-dev/agentry/test/gittest"
@@ -224,12 +222,7 @@ func (p programs) randomRemotes(t *testing.T) {
 				dir := onDisk(t, of)
 				want, wantErr := p.build(filepath.Join(dir, "top"), "GIT_ALLOW_PROTOCOL=file")
 				got, err := oursFetched(t, dir, "top", &clones{dir: t.TempDir()})
-				if (wantErr == nil) != (err == nil) {
-					t.Errorf("kustomize says %v, agentry %v\n%s", wantErr, err, top)
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("(-kustomize +agentry):\n%s", diff)
-				}
+				isSame(t, want, got, wantErr, err)
 				if err == nil {
 					mu.Lock()
 					defer mu.Unlock()

@@ -6,7 +6,6 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"hash/crc32"
-	"slices"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -33,7 +32,7 @@ var deflaters = sync.Pool{New: func() any {
 func Deflate(content []byte) []byte {
 	var out bytes.Buffer
 	deflate(&out, content)
-	return slices.Clip(bytes.Clone(out.Bytes()))
+	return bytes.Clone(out.Bytes()) // without the buffer's spare room
 }
 
 func deflate(out *bytes.Buffer, content []byte) {

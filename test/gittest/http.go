@@ -1,8 +1,10 @@
 package gittest
 
 import (
+	"bytes"
 	"crypto/subtle"
 	"encoding/pem"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -44,7 +46,7 @@ func NewHTTP(t testing.TB, root string, opts HTTPOptions) *HTTPServer {
 		},
 		Stderr: testWriter{t},
 	}
-	handler = opts.guard(handler)
+	handler = opts.guard(whole(handler))
 	if opts.Wrap != nil {
 		handler = opts.Wrap(handler)
 	}
@@ -64,6 +66,21 @@ func NewHTTP(t testing.TB, root string, opts HTTPOptions) *HTTPServer {
 		out.CAPEM = pem.EncodeToMemory(block)
 	}
 	return out
+}
+
+// whole passes on only requests whose body arrives as a whole: if a client dies in the midst of a body of known length,
+// git-http-backend reads the end of it for ever.
+func whole(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.ContentLength > 0 {
+			body, err := io.ReadAll(req.Body)
+			if err != nil {
+				return // there is nobody to tell
+			}
+			req.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		next.ServeHTTP(w, req)
+	})
 }
 
 // ServeHTTP serves one repository and returns its URL.

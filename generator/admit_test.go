@@ -34,7 +34,7 @@ func TestARenderEndsBetweenUnits(t *testing.T) {
 			rendered++
 		}
 	}
-	if !errors.Is(out.Refused, over) || rendered != 9 {
+	if !errors.Is(out.Refused, over) || rendered != 10 {
 		t.Errorf("%d units, %v", rendered, out.Refused)
 	}
 }

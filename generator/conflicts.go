@@ -54,7 +54,7 @@ func findConflicts(units []*Unit, set *manifest.Set, lastGood LastGood) conflict
 			o := set.Find(id)
 			switch {
 			case o == nil:
-			case o.Passed != nil && (owns(u, id) || lastGood == nil ||
+			case o.IsPassed && (owns(u, id) || lastGood == nil ||
 				!lastGood.Owns(passthrough.Unit(o.Namespace), id)):
 				out.yielded[id] = u.Hierarchy.Agent
 			default:

@@ -3,8 +3,6 @@ package generator
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
@@ -21,9 +19,7 @@ func (o *Options) Needs(set *manifest.Set) []manifest.ID {
 		if n.Encrypted == nil || set.Get(id) != nil {
 			continue
 		}
-		known := *n.Encrypted.Object
-		known.Value = &corev1.Secret{Type: corev1.SecretType(n.Encrypted.Type)}
-		if policies.Of(id, &known) == secretref.Plaintext {
+		if policies.OfEncrypted(id, n.Encrypted) == secretref.Plaintext {
 			wanted[id] = true
 		}
 	}

@@ -2,11 +2,13 @@ package generator
 
 import (
 	"runtime"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/compile"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -21,36 +23,45 @@ const (
 	bytesPerLean = 24 << 10
 )
 
-// memory estimates the memory that rendering the missing units takes, without that of stored files. A small text can
-// render to any size, because each of many agents can select each of many monitors, and each of many endpoints repeats
-// a part of its monitor.
-func (out *Output) memory() int64 {
-	o, set := &out.renderer.opts, out.renderer.set
-	var all, largest int64
-	for i, h := range out.Hierarchies {
-		if out.alone[i] != nil {
-			continue
-		}
-		size := bytesPerUnit + copiesOfText*compile.Bytes(h)
-		for object := range h.Objects {
-			size += int64(object.Bytes) + copiesOfWrittenBy*int64(handWritten(object, set))
-		}
-		all, largest = all+size, max(largest, size)
+// estimate is the memory that rendering takes, without that of stored files. A small text can render to any size,
+// because each of many agents can select each of many monitors, and each of many endpoints repeats a part of its
+// monitor.
+type estimate struct {
+	renderer
+	mutex                  sync.Mutex
+	all, largest, admitted int64
+}
+
+// admit asks whether one more unit may be rendered. Units that are stored are in memory as a whole only while they are
+// rendered.
+func (e *estimate) admit(h *hierarchy.Hierarchy) error {
+	if e.opts.Admit == nil { // the estimate takes long
+		return nil
 	}
-	if o.Store == nil {
-		return all
+	size := bytesPerUnit + copiesOfText*compile.Bytes(h)
+	for object := range h.Objects {
+		size += int64(object.Bytes) + copiesOfWrittenBy*int64(handWritten(object, e.set))
 	}
-	return min(all, copiesOfKept*o.KeepBytes+largest*int64(runtime.GOMAXPROCS(0)))
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	e.all, e.largest = e.all+size, max(e.largest, size)
+	all := e.all
+	if e.opts.Store != nil {
+		all = min(all, copiesOfKept*e.opts.KeepBytes+e.largest*int64(runtime.GOMAXPROCS(0)))
+	}
+	more := all - e.admitted
+	e.admitted = all
+	return e.opts.Admit(more)
 }
 
 // handWritten returns the bytes of the hand-written jobs that an instance adds.
 func handWritten(o *manifest.Object, set *manifest.Set) int {
 	var ref *corev1.SecretKeySelector
-	switch value := o.Value.(type) {
-	case *v1alpha1.MetricsInstance:
-		ref = value.Spec.AdditionalScrapeConfigs
-	case *v1alpha1.LogsInstance:
-		ref = value.Spec.AdditionalScrapeConfigs
+	switch o.Kind {
+	case v1alpha1.MetricsInstanceKind:
+		ref = manifest.As[v1alpha1.MetricsInstance](o).Spec.AdditionalScrapeConfigs
+	case v1alpha1.LogsInstanceKind:
+		ref = manifest.As[v1alpha1.LogsInstance](o).Spec.AdditionalScrapeConfigs
 	}
 	if ref == nil {
 		return 0

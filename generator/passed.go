@@ -25,7 +25,7 @@ type passThrough struct {
 func (p passThrough) units(before map[string]*Unit) []*Unit {
 	objects := map[string][]*manifest.Object{}
 	for _, o := range p.set.All() {
-		if o.Passed != nil {
+		if o.IsPassed {
 			name := passthrough.Unit(o.Namespace)
 			objects[name] = append(objects[name], o)
 		}
@@ -84,7 +84,7 @@ func (p passThrough) unit(name string, objects []*manifest.Object) *Unit {
 
 // copyOf returns the file of an object that is passed through.
 func copyOf(o *manifest.Object) File {
-	return File{Path: passthrough.FileName(o.Kind, o.Name), Data: o.Passed, Object: o.ID, Manifest: true}
+	return File{Path: passthrough.FileName(o.Kind, o.Name), Data: o.Passed(), Object: o.ID, Manifest: true}
 }
 
 // last returns the last good version of an object of a unit, or nil if there is none that may be copied now.
@@ -93,7 +93,7 @@ func (p passThrough) last(unit string, id manifest.ID) *manifest.Object {
 	if last == nil || p.yielded[id] != nil {
 		return nil
 	}
-	if o, _ := last.Last(unit, id); o != nil && o.Passed != nil && p.holdsSecret(o) == "" {
+	if o, _ := last.Last(unit, id); o != nil && o.IsPassed && p.holdsSecret(o) == "" {
 		return o
 	}
 	return nil
@@ -132,14 +132,16 @@ func (p passThrough) refusal(unit string, o *manifest.Object, file *File) *diag.
 func (p passThrough) holdsSecret(o *manifest.Object) string {
 	var typed *manifest.Object
 	what := ""
-	switch value := o.Value.(type) {
-	case *corev1.Secret:
-		if typed = o; len(value.Data) > 0 {
-			what = "the Secret is not encrypted"
-		}
-	case *manifest.Foreign:
-		if value.Clear != "" {
-			what = "the Secret is encrypted, but not " + value.Clear
+	if o.Kind == "Secret" {
+		switch value := o.Value().(type) {
+		case *corev1.Secret:
+			if typed = o; len(value.Data) > 0 {
+				what = "the Secret is not encrypted"
+			}
+		case *manifest.Foreign:
+			if value.Clear != "" {
+				what = "the Secret is encrypted, but not " + value.Clear
+			}
 		}
 	}
 	if variables := o.SecretVariables(); what == "" && len(variables) > 0 {
@@ -155,7 +157,7 @@ func (p passThrough) holdsSecret(o *manifest.Object) string {
 // passes reports whether an object of the inputs is passed through, or would be if it had no error.
 func passes(set *manifest.Set, id manifest.ID) bool {
 	if o := set.Find(id); o != nil {
-		return o.Passed != nil
+		return o.IsPassed
 	}
-	return slices.ContainsFunc(set.LeftOutAs(id), func(o *manifest.Object) bool { return o.Passed != nil })
+	return slices.ContainsFunc(set.LeftOutAs(id), func(o *manifest.Object) bool { return o.IsPassed })
 }

@@ -67,9 +67,8 @@ type Options struct {
 	Integrations *integration.Catalogue
 	// Ignore says which objects are meant for no GrafanaAgent of the set.
 	Ignore ignore.Rules
-	// Admit is asked before anything is rendered whether about so many bytes of memory may be used, before each unit
-	// whether to go on, for no bytes, and after each unit that is stored for what it takes. Its error is
-	// [Output.Refused], and nothing more is rendered. Nil: they may.
+	// Admit is asked before each unit is rendered whether about so many bytes of memory may be used, and after each unit
+	// that is stored for what it takes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
 	Admit func(bytes int64) error
 	// KeepBytes is how many bytes of files keep the values that they were printed from, which are several times as
 	// large. [Output.Version] makes those of other files again. Zero means no limit. Store, unless it is nil, returns
@@ -161,15 +160,15 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 			out.alone[i] = u
 		}
 	})
-	if opts.Admit != nil { // the estimate takes long
-		if out.Refused = opts.Admit(out.memory()); out.Refused != nil {
-			return out
-		}
-	}
+	memory := estimate{renderer: r}
 	var kept atomic.Int64
 	var refused atomic.Pointer[error]
 	panics.Each(len(out.alone), func(i int) {
-		if out.alone[i] != nil || refused.Load() != nil || opts.mayGoOn() != nil {
+		if out.alone[i] != nil || refused.Load() != nil {
+			return
+		}
+		if err := memory.admit(out.Hierarchies[i]); err != nil {
+			refused.Store(&err)
 			return
 		}
 		u := r.unit(out.Hierarchies[i])

@@ -47,16 +47,16 @@ func Runtimes() []runtimes.Runtime {
 
 // runtime returns the program that the pods of a hierarchy run.
 func (r renderer) runtime(h *hierarchy.Hierarchy) runtimes.Runtime {
-	return r.opts.Runtimes.Of(h.Agent.Meta.Annotations)
+	return r.opts.Runtimes.Of(h.Agent.Annotations)
 }
 
 // choices checks which program the objects of a hierarchy choose: only its GrafanaAgent can.
 func (r renderer) choices(h *hierarchy.Hierarchy) (found diag.List) {
-	for _, d := range r.opts.Runtimes.Check(h.Agent.Meta.Annotations) {
+	for _, d := range r.opts.Runtimes.Check(h.Agent.Annotations) {
 		found = append(found, h.Agent.Place(d))
 	}
 	for o := range h.Objects {
-		if _, chooses := o.Meta.Annotations[runtimes.Annotation]; chooses && o != h.Agent {
+		if _, chooses := o.Annotations[runtimes.Annotation]; chooses && o != h.Agent {
 			found = append(found, o.Place(diag.InvalidSetting.At(runtimes.AnnotationPath,
 				"has no effect on a %s: the pods run what their GrafanaAgent chooses", o.Kind).As(diag.Warning).
 				WithHint("move it to the GrafanaAgent")))

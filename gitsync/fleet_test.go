@@ -212,6 +212,7 @@ func TestTheGateIsOpenForTheNetwork(t *testing.T) {
 func TestCachesAreMeasuredAndCanBeDropped(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
+	l.options.KeepBytes = 0
 	l.input(twoTeams())
 	s := l.syncer()
 	if s.Size() != 0 {
@@ -223,6 +224,11 @@ func TestCachesAreMeasuredAndCanBeDropped(t *testing.T) {
 	l.passOf(s)
 	if small < 1000 || s.Size() < small+1<<20 {
 		t.Errorf("%d bytes are kept, and %d with a megabyte more", small, s.Size())
+	}
+	l.options.KeepBytes = 1
+	s = l.syncer()
+	if l.passOf(s); s.Size() > small {
+		t.Errorf("%d bytes are kept of objects that can be read again, and %d of small ones", s.Size(), small)
 	}
 	tip := l.remote.tip("env")
 	s.Forget()

@@ -38,7 +38,7 @@ func newLab(t testing.TB) *lab {
 			Output:  pipeline.Output{Branch: "env"},
 		},
 	}
-	l.options = gitsync.Options{CacheDir: t.TempDir(), Version: "v0.0.0-test"}
+	l.options = gitsync.Options{CacheDir: t.TempDir(), Version: "v0.0.0-test", KeepBytes: 1}
 	return l
 }
 

@@ -181,7 +181,9 @@ func (l *historyRunner) newModel(s *stage) *model {
 	}
 	m.setPipeline()
 	if m.long = s.long; m.long == nil {
-		m.long = m.syncer(s.options)
+		o := s.options
+		o.KeepBytes = 1 // it reads most objects again, and a new process has all of them in memory
+		m.long = m.syncer(o)
 	}
 	return m
 }

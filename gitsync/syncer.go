@@ -1,6 +1,7 @@
 package gitsync
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -26,6 +27,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/kustomizer"
 	"github.com/agentry-dev/agentry/inputs/sops"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // Credentials are the resolved credentials of a pipeline.
@@ -72,6 +74,9 @@ type Options struct {
 	AllowPrivateRemotes bool
 	// KeepCharts looks up only charts that are new, and uses the versions that are pinned of others.
 	KeepCharts bool
+	// KeepBytes is about how many bytes of objects each source keeps in memory; others are read again from the cache where
+	// they are needed. Default: [source.DefaultKeepBytes].
+	KeepBytes int64
 	// Version of agentry, for the trailers of commits.
 	Version string
 	// DryRun does everything except the push, and counts changed lines.
@@ -210,7 +215,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		RendersValues: spec.Secrets.Allows(secretref.Plaintext) || spec.Secrets.Seals()}
 	for _, src := range spec.Sources {
 		s.sources.List = append(s.sources.List, &source.Source{Source: src, BuildSpec: spec.Build,
-			Output:    spec.Output,
+			Output: spec.Output, KeepBytes: cmp.Or(opts.KeepBytes, source.DefaultKeepBytes),
 			Kustomize: s.options.Kustomize, Charts: charts, Secrets: s.fileDecrypter})
 	}
 	s.sources.Mount(spec)
@@ -255,7 +260,7 @@ func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error
 }
 
 // attempt makes a pass on the current tip.
-func (s *Syncer) attempt(ctx context.Context, since time.Time) (*Report, error) {
+func (s *Syncer) attempt(ctx context.Context, since time.Time) (report *Report, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout,
 		fmt.Errorf("the pass took longer than %s", s.options.Timeout))
 	defer cancel()
@@ -264,7 +269,19 @@ func (s *Syncer) attempt(ctx context.Context, since time.Time) (*Report, error) 
 		Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun,
 		Output: OutputStatus{URL: s.output.URL(), Branch: output.Branch, Path: output.Path},
 	}}
-	err := p.run(ctx)
+	defer func() {
+		value := recover()
+		if value == nil {
+			return
+		}
+		lost := panics.Of(value)
+		if panics.Is(lost) {
+			panic(lost)
+		}
+		s.Forget() // an object of an earlier pass cannot be read again
+		report, err = p.report, lost
+	}()
+	err = p.run(ctx)
 	p.report.enter("")
 	return p.report, err
 }

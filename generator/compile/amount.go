@@ -49,7 +49,7 @@ func (a amount) bytes() int64 { return a.own + int64(a.parts)*a.repeated }
 
 // amountOf estimates the configuration that an object becomes in one instance.
 func amountOf(o *manifest.Object) amount {
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *monitoringv1.ServiceMonitor:
 		return amountOfJobs(&v.Spec, &v.Spec.Endpoints, "spec.endpoints")
 	case *monitoringv1.PodMonitor:

@@ -35,7 +35,7 @@ func filesOf(o *manifest.Object) (out []file) {
 			add(t.KeyFile, list, index, end, ".tlsConfig.keyFile")
 		}
 	}
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *monitoringv1.ServiceMonitor:
 		for i := range v.Spec.Endpoints {
 			ep := &v.Spec.Endpoints[i]

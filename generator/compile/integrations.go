@@ -130,7 +130,7 @@ func (c integrationChecks) input(o *manifest.Object) (in integration.Input, insi
 		in.ScrapeTimeout = time.Duration(d)
 	}
 	in.Defines = func(name string) bool { return c.env.defines(variable{name: name, container: agentContainer}) }
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *v1alpha1.Integration:
 		in.Kind, in.Name = integration.Integration, v.Spec.Name
 		in.AllNodes, in.Unique = v.Spec.Type.AllNodes, v.Spec.Type.Unique
@@ -185,7 +185,7 @@ func versionOf(spec *v1alpha1.GrafanaAgentSpec) (version, path string) {
 func (c integrationChecks) check(o *manifest.Object, in integration.Input, inside bool) running {
 	r := running{o, inside, c.catalogue.Check(in)}
 	findings := slices.Clone(r.Findings)
-	if m, ok := o.Value.(*v1alpha1.MetricsIntegration); ok {
+	if m, ok := o.Value().(*v1alpha1.MetricsIntegration); ok {
 		findings = append(findings, metaLabels(&r, m)...)
 	}
 	findings = append(findings, c.resolve(&r)...)
@@ -216,7 +216,7 @@ func metaLabels(r *running, m *v1alpha1.MetricsIntegration) diag.List {
 			As(diag.Info).WithHint("write singleton"))
 	}
 	return append(out, r.Mark(integration.Meta{Namespace: r.object.Namespace, Name: r.object.Name,
-		Type: string(kind), Labels: r.object.Meta.Labels})...)
+		Type: string(kind), Labels: r.object.Labels})...)
 }
 
 // reportConflicts reports integrations that one agent cannot run together.

@@ -235,7 +235,7 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 		b.report.literalsOfRequests(in, job)
 		out = append(out, job)
 	}
-	switch m := o.Value.(type) {
+	switch m := o.Value().(type) {
 	case *monitoringv1.ServiceMonitor:
 		for i := range m.Spec.Endpoints {
 			add(b.monitorJobs.ServiceMonitor(m, i, in))

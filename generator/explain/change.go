@@ -67,7 +67,7 @@ func (x *selectors) miss(p parent, c *choice, o *manifest.Object) Miss {
 		m.Reasons = []string{"the selector is invalid: " + c.invalid.Error()}
 		return m
 	}
-	own := labels.Set(o.Meta.Labels)
+	own := labels.Set(o.Labels)
 	var fixed bool
 	if c.Selector == nil {
 		m.Reasons = append(m.Reasons, c.Path+" is not set: it selects nothing")

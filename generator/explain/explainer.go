@@ -146,7 +146,7 @@ func (x *inputs) add(o *manifest.Object) {
 
 // isRun reports whether the agent selector chooses a GrafanaAgent.
 func (x *inputs) isRun(agent *manifest.Object) bool {
-	return x.render.AgentSelector == nil || x.render.AgentSelector.Matches(labels.Set(agent.Meta.Labels))
+	return x.render.AgentSelector == nil || x.render.AgentSelector.Matches(labels.Set(agent.Labels))
 }
 
 // Object names an object, with its position in the inputs and its labels.
@@ -169,9 +169,7 @@ func (x *inputs) describe(o *manifest.Object) Object {
 	file, line, _ := o.Written()
 	out := name(o)
 	out.File, out.Line = x.show(file), line
-	if o.Meta != nil {
-		out.Labels = o.Meta.Labels
-	}
+	out.Labels = o.Labels
 	return out
 }
 

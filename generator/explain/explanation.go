@@ -257,7 +257,7 @@ func (c Chain) rank() int {
 func (x *selectors) step(p parent, o *manifest.Object) Step {
 	c := p.of(o.Kind)
 	s := Step{By: x.describe(p.object), Field: x.field(p.object, c.Path), Selects: x.describe(o),
-		Wants: requirementsOf(c.selector, o.Meta.Labels)}
+		Wants: requirementsOf(c.selector, o.Labels)}
 	s.Namespaces = x.where(p, c)
 	if c.namespaces != nil {
 		s.NamespaceWants = requirementsOf(c.namespaces, x.labelsOf(o.Namespace))

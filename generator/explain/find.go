@@ -90,7 +90,7 @@ func (x *Explainer) ids(kind string) (out []manifest.ID) {
 // hasLabels reports whether a selector matches the labels of an object.
 func (x *Explainer) hasLabels(id manifest.ID, s labels.Selector) bool {
 	o := x.byID[id]
-	return o != nil && o.Meta != nil && s.Matches(labels.Set(o.Meta.Labels))
+	return o != nil && s.Matches(labels.Set(o.Labels))
 }
 
 // UnknownError is a reference that names no object.

@@ -95,8 +95,8 @@ func (x *NearMisses) nearMiss(p parent, c *choice, o *manifest.Object) NearMiss 
 			out.Path, out.Hint = path, hint
 		}
 	}
-	for _, want := range unmet(c.selector, labels.Set(o.Meta.Labels)) {
-		key, hint := want.meant(o.Meta.Labels)
+	for _, want := range unmet(c.selector, labels.Set(o.Labels)) {
+		key, hint := want.meant(o.Labels)
 		if hint != "" {
 			hint = "did you mean " + hint + "?"
 		}

@@ -31,7 +31,7 @@ const (
 
 // selections returns the objects that each selector of an object chooses.
 func (x *selectors) selections(o *manifest.Object) (out []Selection) {
-	if x.byID[o.ID] == nil || o.Value == nil {
+	if x.byID[o.ID] == nil || !o.HasValue {
 		return nil
 	}
 	p := x.newParent(o)

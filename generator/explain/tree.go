@@ -79,10 +79,6 @@ func (t *tree) addUnit(root *Node, u *unit) {
 // may select the object.
 func (t *tree) addUnselected(o *manifest.Object) {
 	n, near := t.node(o), nearest[parent]{limit: 1}
-	if o.Meta == nil { // it could not be read
-		t.roots = append(t.roots, n)
-		return
-	}
 	for _, p := range t.parents[o.Kind] {
 		if t.selects(p, o) {
 			near.add(-1, p)

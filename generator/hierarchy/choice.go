@@ -29,7 +29,7 @@ func Choices(o *manifest.Object) []Choice {
 		}
 		return Choice{kinds, selectorPath, selector, namespacePath, namespaces}
 	}
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *v1alpha1.GrafanaAgent:
 		m, l, i := &v.Spec.Metrics, &v.Spec.Logs, &v.Spec.Integrations
 		return []Choice{
@@ -59,7 +59,7 @@ func Choices(o *manifest.Object) []Choice {
 func NamespaceLabels(set *manifest.Set, name string) labels.Set {
 	out := labels.Set{corev1.LabelMetadataName: name}
 	if o := set.Get(manifest.ID{Kind: "Namespace", Name: name}); o != nil {
-		for k, v := range o.Meta.Labels {
+		for k, v := range o.Labels {
 			if k != corev1.LabelMetadataName {
 				out[k] = v
 			}

@@ -126,7 +126,7 @@ func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest
 	if total > scanLimit {
 		if postings, ok := ix.postings(sel); ok && len(postings) < total {
 			for _, p := range within(postings, spans) {
-				if o := ix.objects[p]; sel.Matches(labels.Set(o.Meta.Labels)) {
+				if o := ix.objects[p]; sel.Matches(labels.Set(o.Labels)) {
 					out = append(out, o)
 				}
 			}
@@ -135,7 +135,7 @@ func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest
 	}
 	for _, s := range spans {
 		for _, o := range ix.objects[s.from:s.to] {
-			if sel.Matches(labels.Set(o.Meta.Labels)) {
+			if sel.Matches(labels.Set(o.Labels)) {
 				out = append(out, o)
 			}
 		}
@@ -220,7 +220,7 @@ func (ix *index) build() {
 	ix.byLabel = make(map[label][]int32, len(ix.objects))
 	ix.byKey = map[string][]int32{}
 	for i, o := range ix.objects {
-		for k, v := range o.Meta.Labels {
+		for k, v := range o.Labels {
 			l := label{k, v}
 			ix.byLabel[l] = append(ix.byLabel[l], int32(i))
 			ix.byKey[k] = append(ix.byKey[k], int32(i))

@@ -40,8 +40,8 @@ func (q *query) meant(selector labels.Selector, namespaces []string, all bool, k
 		for _, kind := range kinds {
 			found := q.index(kind).find(namespaces, all, others)
 			for _, o := range found[:min(len(found), maxCompared)] {
-				maps.Copy(keys, o.Meta.Labels)
-				if value, has := o.Meta.Labels[wrong.Key()]; has {
+				maps.Copy(keys, o.Labels)
+				if value, has := o.Labels[wrong.Key()]; has {
 					values[value] = true
 				}
 			}

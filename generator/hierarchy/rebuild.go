@@ -27,9 +27,8 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 		}
 	}
 	for old, next := range replaced {
-		_, namesBefore := namedNamespaces(old)
-		_, names := namedNamespaces(next)
-		if !isLeaf(next) || !maps.Equal(old.Meta.Labels, next.Meta.Labels) || !slices.Equal(namesBefore, names) ||
+		if !isLeaf(next) || !maps.Equal(old.Labels, next.Labels) ||
+			!slices.EqualFunc(old.Targets, next.Targets, manifest.TargetNamespaces.Equal) ||
 			reported[old.Ref()] {
 			return nil, false
 		}
@@ -52,7 +51,7 @@ func isLeaf(o *manifest.Object) bool {
 	case "ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PodLogs", "Integration", "Secret", "ConfigMap":
 		return true
 	}
-	return o.IsForeign()
+	return o.IsForeign
 }
 
 // replacer replaces objects in hierarchies. Parts that hierarchies share stay shared.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
@@ -136,7 +135,7 @@ func TestSharedListsStayShared(t *testing.T) {
 
 func TestManyReplacedObjectsAreNotLookedFor(t *testing.T) {
 	monitor := func() *manifest.Object {
-		return &manifest.Object{ID: manifest.ID{Kind: "ServiceMonitor"}, Meta: &metav1.ObjectMeta{}}
+		return &manifest.Object{ID: manifest.ID{Kind: "ServiceMonitor"}}
 	}
 	replaced := map[*manifest.Object]*manifest.Object{}
 	for len(replaced) < maxReplaced {

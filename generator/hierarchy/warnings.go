@@ -2,10 +2,8 @@ package hierarchy
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	promv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
@@ -67,21 +65,15 @@ func (b *builder) warnMissingNamespaces(h *Hierarchy) {
 		if o.Kind == v1alpha1.PodLogsKind {
 			ignored = spec.Logs.IgnoreNamespaceSelectors
 		}
-		missing := func(path string, names []string) {
-			for _, name := range names {
-				if !b.isNamespace(name) {
-					h.Diags = append(h.Diags, b.missingNamespace(o, path, name))
-				}
-			}
+		if ignored && o.Kind != promv1alpha1.ScrapeConfigsKind {
+			return true
 		}
-		if s, ok := o.Value.(*promv1alpha1.ScrapeConfig); ok {
-			for i, sd := range s.Spec.KubernetesSDConfigs {
-				if sd.Namespaces != nil && sd.APIServer == nil { // another API server has other namespaces
-					missing("spec.kubernetesSDConfigs["+strconv.Itoa(i)+"].namespaces.names", sd.Namespaces.Names)
+		for _, targets := range o.Targets {
+			for _, name := range targets.Names {
+				if !b.isNamespace(name) {
+					h.Diags = append(h.Diags, b.missingNamespace(o, targets.Path, name))
 				}
 			}
-		} else if !ignored {
-			missing(namedNamespaces(o))
 		}
 		return true
 	})
@@ -143,30 +135,6 @@ func differInShortWord(a, b string) bool {
 		}
 	}
 	return true
-}
-
-// namedNamespaces returns the namespaces that a monitor names for its targets, and the field.
-func namedNamespaces(o *manifest.Object) (path string, names []string) {
-	path = "spec.namespaceSelector.matchNames"
-	var selector monitoringv1.NamespaceSelector
-	switch value := o.Value.(type) {
-	case *monitoringv1.ServiceMonitor:
-		selector = value.Spec.NamespaceSelector
-	case *monitoringv1.PodMonitor:
-		selector = value.Spec.NamespaceSelector
-	case *v1alpha1.PodLogs:
-		selector = value.Spec.NamespaceSelector
-	case *v1alpha1.IntegrationMonitor:
-		selector = value.Spec.NamespaceSelector
-	case *monitoringv1.Probe:
-		if ingress := value.Spec.Targets.Ingress; ingress != nil {
-			path, selector = "spec.targets.ingress.namespaceSelector.matchNames", ingress.NamespaceSelector
-		}
-	}
-	if selector.Any {
-		return path, nil
-	}
-	return path, selector.MatchNames
 }
 
 // noteIdle remembers an instance whose selectors find nothing although they choose everything. A label selector that

@@ -58,7 +58,7 @@ func render(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]b
 		if leftOut[o.ID] {
 			return true
 		}
-		is := o.Meta.Annotations["is"]
+		is := o.Annotations["is"]
 		out.Result = append(out.Result, o.Kind+" "+o.Name+": "+is)
 		under, ok := strings.CutPrefix(is, "wrong under ")
 		switch {
@@ -67,7 +67,7 @@ func render(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]b
 		case is == "reader", is == "late reader":
 			s := set.Get(manifest.ID{Kind: "Secret", Namespace: "m", Name: "s"})
 			out.Dependencies[s.ID] = s
-			if s.Meta.Annotations["is"] == "wrong" {
+			if s.Annotations["is"] == "wrong" {
 				d := o.Place(diag.InvalidObject.At("", "reads a wrong Secret"))
 				d.Related = []diag.Object{s.Ref()}
 				out.Diags = append(out.Diags, d)

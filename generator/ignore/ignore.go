@@ -31,7 +31,7 @@ type Rules []Rule
 // Reason returns why an object is ignored. It is empty for an object that is not, also for one whose annotation gives
 // no reason. The annotation counts before the rules.
 func (r Rules) Reason(o *manifest.Object) string {
-	if reason := strings.TrimSpace(o.Meta.Annotations[Annotation]); reason != "" || len(r) == 0 {
+	if reason := strings.TrimSpace(o.Annotations[Annotation]); reason != "" || len(r) == 0 {
 		return reason
 	}
 	files := []string{inRepository(o.WrittenFile()), inRepository(o.File())}
@@ -70,6 +70,6 @@ func inRepository(file string) string {
 
 // LacksReason reports whether an object has the annotation without a reason.
 func LacksReason(o *manifest.Object) bool {
-	reason, has := o.Meta.Annotations[Annotation]
+	reason, has := o.Annotations[Annotation]
 	return has && strings.TrimSpace(reason) == ""
 }

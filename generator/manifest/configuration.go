@@ -32,7 +32,8 @@ type Document struct {
 
 // Documents reads the objects of a file, without asking for their kinds. It reports what is not an object.
 func Documents(f File) (docs []Document, found diag.List) {
-	p := &parser{file: f, leads: true}
+	p := newParser(f, Options{})
+	p.leads = true
 	for d := range p.documents() {
 		value, notes, doc := p.decode(d)
 		if doc == nil || value == nil {
@@ -40,7 +41,7 @@ func Documents(f File) (docs []Document, found diag.List) {
 		}
 		if fields, isObject := value.(map[string]any); isObject {
 			p.note(doc, notes)
-			docs = append(docs, Document{Object: &Object{at: place{document: doc}}}.With(fields))
+			docs = append(docs, Document{Object: p.of.add(&Object{}, place{document: doc})}.With(fields))
 			continue
 		}
 		line, column := place{document: doc}.position("")
@@ -51,7 +52,7 @@ func Documents(f File) (docs []Document, found diag.List) {
 
 // With returns a document with other fields at the same places.
 func (d Document) With(fields map[string]any) Document {
-	o := &Object{at: d.at}
+	o := &Object{of: d.of, n: d.n}
 	o.APIVersion, _ = fields["apiVersion"].(string)
 	o.Kind, _ = fields["kind"].(string)
 	o.Name, _ = lookup(fields, "metadata.name").(string)
@@ -65,7 +66,7 @@ func (d Document) Field(path string) any { return lookup(d.Fields, path) }
 // fit that, by the function. What the function says about a field replaces what the schema says about it or about what
 // it is in. An empty string counts as absent where the field may be.
 func (k Kind) Decode(d Document, value any, validate func() diag.List) diag.List {
-	r := crdReader{rawObject: rawObject{apiVersion: d.APIVersion, kind: d.Kind, at: d.at,
+	r := crdReader{rawObject: rawObject{apiVersion: d.APIVersion, kind: d.Kind, at: d.place(),
 		raw: runtime.DeepCopyJSON(d.Fields), schema: schema.Of(string(k))}}
 	fits := r.schema.Accept(r.raw) || r.check(func(err *field.Error) bool { return !r.schema.Requires(err.Field) })
 	if !fits {

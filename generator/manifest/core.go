@@ -180,7 +180,7 @@ func (p *parser) nameEncrypted(o *Object, raw map[string]any) {
 			keys[key] = true
 		}
 	}
-	encrypted := &Encrypted{Object: o, IsBuilt: p.origin != nil, Text: o.at.text, opts: p.opts}
+	encrypted := &Encrypted{Object: o, IsBuilt: p.origin != nil, Text: o.place().text, opts: p.opts}
 	encrypted.opts.PassThrough = "" // it is copied as it is encrypted
 	encrypted.Type, _ = raw["type"].(string)
 	if !encrypted.IsBuilt {
@@ -201,9 +201,9 @@ func (s *Encrypted) Decrypted(decrypted []byte) (*Object, diag.List) {
 		if err != nil || !ok || raw["apiVersion"] != s.Object.APIVersion || raw["kind"] != s.Object.Kind {
 			continue
 		}
-		p := &parser{file: File{Source: s.Object.at.source, Path: s.Object.at.file}, opts: s.opts}
-		p.add(rawObject{opts: s.opts, apiVersion: s.Object.APIVersion, kind: s.Object.Kind, raw: raw, at: s.Object.at},
-			newValue(s.Object.APIVersion, s.Object.Kind))
+		p := newParser(File{Source: s.Object.of.Source, Path: s.Object.of.Path}, s.opts)
+		p.add(rawObject{opts: s.opts, apiVersion: s.Object.APIVersion, kind: s.Object.Kind, raw: raw,
+			at: s.Object.place()}, newValue(s.Object.APIVersion, s.Object.Kind))
 		for _, o := range slices.Concat(p.result.Objects, p.result.LeftOut) {
 			if o.ID == s.Object.ID {
 				return usable(p.result, o)

@@ -252,10 +252,10 @@ type secretValues map[string]string
 // SecretVariables returns the variables, as ${NAME}, and the fields that put values of Secrets into the object's
 // document.
 func (o *Object) SecretVariables() []string {
-	if len(o.at.secret) == 0 {
+	if !o.of.isBuilt {
 		return nil
 	}
-	return slices.Compact(slices.Sorted(maps.Values(o.at.secret)))
+	return slices.Compact(slices.Sorted(maps.Values(o.place().secret)))
 }
 
 // conceal returns a diagnostic that quotes no part of a secret value: where it would, it says less.

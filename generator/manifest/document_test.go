@@ -54,18 +54,19 @@ func TestPlacesAreThoseOfTheWholeDocument(t *testing.T) {
 		result := Parse(File{Data: data}, Options{DefaultNamespace: "x"})
 		for _, o := range slices.Concat(result.Objects, result.LeftOut) {
 			all++
-			if o.at.item != nil {
+			at := o.place()
+			if at.item != nil {
 				cut++
 			}
-			if _, _, known := o.at.begin(); known {
+			if _, _, known := at.begin(); known {
 				plain++
 			}
 			for _, path := range []string{"", "kind", "metadata.name", "spec", "spec.endpoints[0]", "data", "none"} {
-				_, node, found := place{document: o.at.document, prefix: o.at.prefix}.find("")
+				_, node, found := place{document: at.document, prefix: at.prefix}.find("")
 				if !found {
 					t.Fatalf("%s is not in\n%s", o.ID, data)
 				}
-				line, column := o.at.document.inFile(PositionIn(o.at.text, node, path))
+				line, column := at.document.inFile(PositionIn(at.text, node, path))
 				if gotLine, gotColumn := o.Position(path); gotLine != line || gotColumn != column {
 					t.Errorf("%q of %s: %d:%d, want %d:%d in\n%s", path, o.ID, gotLine, gotColumn, line, column, data)
 				}

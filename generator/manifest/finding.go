@@ -97,10 +97,11 @@ type mistake struct {
 
 // once joins findings about what aliases repeat: one mistake is one finding, whose hint names the aliases.
 func (f findings) once(o *Object) findings {
-	if len(f) < 2 || !o.at.mayHold("*") || !o.at.mayHold("&") {
+	at := o.place()
+	if len(f) < 2 || !at.mayHold("*") || !at.mayHold("&") {
 		return f
 	}
-	_, object, found := o.at.find("")
+	_, object, found := at.find("")
 	if !found {
 		return f
 	}
@@ -128,7 +129,7 @@ func (f findings) once(o *Object) findings {
 	out := make(findings, len(list))
 	for i, one := range list {
 		if out[i] = one.Diagnostic; one.direct || len(one.through) > 1 {
-			out[i].Hint = joinHints(out[i].Hint, o.at.alsoThrough(one.through))
+			out[i].Hint = joinHints(out[i].Hint, at.alsoThrough(one.through))
 		}
 	}
 	return out

@@ -25,12 +25,6 @@ type Foreign struct {
 	Clear string
 }
 
-// IsForeign reports whether the object is only passed through.
-func (o *Object) IsForeign() bool {
-	_, is := o.Value.(*Foreign)
-	return is
-}
-
 // emptyValue returns an empty value for an object, or nil if it is neither read nor passed through.
 func (p *parser) emptyValue(apiVersion, kind string, raw map[string]any) typed {
 	value := newValue(apiVersion, kind)

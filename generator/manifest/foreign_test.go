@@ -20,7 +20,7 @@ func TestAppliedDocumentsAreNotPassedThrough(t *testing.T) {
 			manifest.Options{PassThrough: "ConfigMap.,ServiceAccount."})
 		var passed []string
 		for _, o := range r.Objects {
-			if o.Passed != nil {
+			if o.IsPassed {
 				passed = append(passed, o.ID.String())
 			}
 		}
@@ -39,7 +39,7 @@ func TestUnknownFieldsThatArePassedThrough(t *testing.T) {
 		r.Diags.HasErrors() {
 		t.Errorf("found %v", r.Diags)
 	}
-	if len(r.Objects) != 1 || !strings.Contains(string(r.Objects[0].Passed), "prots:") {
+	if len(r.Objects) != 1 || !strings.Contains(string(r.Objects[0].Passed()), "prots:") {
 		t.Errorf("objects: %+v", r.Objects)
 	}
 }

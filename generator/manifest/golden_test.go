@@ -89,7 +89,7 @@ func report(files []txtar.File, opts Options) string {
 	var out strings.Builder
 	for _, o := range set.All() {
 		line, column := o.Position("")
-		fmt.Fprintf(&out, "%s %s:%d:%d\n", o.ID, o.at.file, line, column)
+		fmt.Fprintf(&out, "%s %s:%d:%d\n", o.ID, o.File(), line, column)
 	}
 	for i, r := range results {
 		name := files[i].Name

@@ -81,7 +81,7 @@ func (s *Set) Diags() diag.List {
 				continue
 			}
 			d := o.Place(diag.DuplicateObject.At("", "%s", s.duplicated(o, other, len(group), before != nil)))
-			d.Hint = ifPatch(o.at.file, "remove all but one"+ifClusters(o.at.file, other.at.file))
+			d.Hint = ifPatch(o.of.Path, "remove all but one"+ifClusters(o.of.Path, other.of.Path))
 			d.Related = []diag.Object{other.Ref()}
 			list = append(list, d)
 		}
@@ -160,7 +160,7 @@ func (s *Set) standIn(group []*Object) *Object {
 	equal := slices.DeleteFunc(slices.Clone(group), func(o *Object) bool { return o.Digest != used.Digest })
 	if len(equal) > 1 {
 		equal = slices.DeleteFunc(equal, func(o *Object) bool {
-			return o.at.source != used.at.source || o.at.file != used.at.file
+			return o.of.Source != used.of.Source || o.of.Path != used.of.Path
 		})
 	}
 	if len(equal) != 1 {
@@ -171,6 +171,6 @@ func (s *Set) standIn(group []*Object) *Object {
 
 // definedAt returns where the object begins, for a message about another object.
 func (o *Object) definedAt(other *Object) string {
-	file, line, column := o.at.locate("")
+	file, line, column := o.place().locate("")
 	return o.placeSeenFrom(other, file, line, column)
 }

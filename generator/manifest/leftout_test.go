@@ -26,7 +26,7 @@ func TestLeftOut(t *testing.T) {
 	id := func(name string) ID { return ID{"ServiceMonitor", "m", name} }
 	leftOut := func(s *Set) (names []string) {
 		for _, o := range s.LeftOut() {
-			names = append(names, o.Name+" "+o.Meta.Labels["team"])
+			names = append(names, o.Name+" "+o.Labels["team"])
 		}
 		return names
 	}
@@ -87,7 +87,7 @@ func TestFilesOfGitCryptAreReportedTogether(t *testing.T) {
 	parse := func(source, path string) Result {
 		return Parse(File{Source: source, Path: path, Data: []byte("\x00GITCRYPT\x00abc")}, Options{})
 	}
-	moved := parse("", "other.yaml").At("b.yaml")
+	moved := parse("", "other.yaml").At("b.yaml", nil)
 	set := NewSet(parse("", "c.yaml"), moved, parse("", "a.yaml"), parse("apps", "x.yaml"))
 	set = set.With(nil)
 	var got []string

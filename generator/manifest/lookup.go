@@ -20,12 +20,12 @@ import (
 )
 
 // File returns the name of the file that the object was read from.
-func (o *Object) File() string { return o.at.file }
+func (o *Object) File() string { return o.of.Path }
 
 // WrittenFile returns the file of [Object.Written], which costs more.
 func (o *Object) WrittenFile() string {
-	if o.at.origin == nil {
-		return o.at.file
+	if !o.of.isBuilt {
+		return o.of.Path
 	}
 	file, _, _ := o.Written()
 	return file
@@ -34,10 +34,11 @@ func (o *Object) WrittenFile() string {
 // Text returns the object's text: its document or, for an item of a List, the item as JSON. Parsing it with the
 // same options gives the same object.
 func (o *Object) Text() string {
-	if o.at.prefix == "" {
-		return o.at.text
+	at := o.place()
+	if at.prefix == "" {
+		return at.text
 	}
-	of, path := o.at.own()
+	of, path := at.own()
 	value, _, _ := yamlvalue.Decode(of.text) // it was decoded before
 	item := lookup(value, path).(map[string]any)
 	item["apiVersion"], item["kind"] = o.APIVersion, o.Kind // of a typed list, they can be the list's
@@ -46,15 +47,16 @@ func (o *Object) Text() string {
 }
 
 // Has reports whether the object is written with a field at path.
-func (o *Object) Has(path string) bool { return o.at.has(path) }
+func (o *Object) Has(path string) bool { return o.place().has(path) }
 
 // IsEmptyText reports whether the object is written with "" at path, for fields whose Go type cannot tell "" from none.
 func (o *Object) IsEmptyText(path string) bool {
 	// to find a path takes parsing the text
-	if !o.at.mayHold(`""`) && !o.at.mayHold("''") {
+	at := o.place()
+	if !at.mayHold(`""`) && !at.mayHold("''") {
 		return false
 	}
-	_, value, found := o.at.find(path)
+	_, value, found := at.find(path)
 	return found && value.Kind == yaml.ScalarNode && value.Value == "" && value.ShortTag() == "!!str"
 }
 
@@ -88,7 +90,7 @@ func IsManifestPath(name string) bool {
 
 // TooLarge returns the result for a file that is larger than [MaxFileBytes], for callers that do not read such a file.
 func TooLarge(f File) Result {
-	p := &parser{file: f}
+	p := newParser(f, Options{})
 	p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has more than %d bytes", MaxFileBytes), "", "")
 	return p.result
 }
@@ -209,8 +211,9 @@ func (p *parser) right(kind string, raw map[string]any, at place) {
 	} else {
 		meta.Namespace = cmp.Or(meta.Namespace, p.opts.DefaultNamespace)
 	}
-	o := &Object{ID: ID{kind, meta.Namespace, meta.Name}, APIVersion: rbacv1.SchemeGroupVersion.String(), Meta: meta,
-		Value: value, at: at}
+	o := p.of.add(&Object{ID: ID{kind, meta.Namespace, meta.Name}, APIVersion: rbacv1.SchemeGroupVersion.String(),
+		Labels: meta.Labels, Annotations: meta.Annotations, HasValue: true}, at)
+	o.body().value = value
 	p.result.Rights = append(p.result.Rights, o)
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation/path"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -18,6 +17,8 @@ type File struct {
 	Source string // the repository if there are several, otherwise empty
 	Path   string // slash-separated; "-" is standard input
 	Data   []byte
+	// Again returns Data once more; nil if nobody can. See [Result.Release].
+	Again func() ([]byte, error)
 }
 
 // Built is one document that was built from files.
@@ -38,6 +39,8 @@ type Built struct {
 	Lookup string
 	// Refused says why the object cannot be used, if it cannot: it is an error, and held.
 	Refused string `json:",omitempty"`
+	// Targets are the namespaces that a monitor names for its targets.
+	Targets []TargetNamespaces
 	// EarlierNames are the names that the object had before kustomize renamed it, the one in its file first.
 	EarlierNames []string `json:",omitempty"`
 	// Applied means that somebody else applies the document, so that it is not passed through: Helm does what is of a
@@ -109,18 +112,16 @@ func (id ID) Compare(other ID) int {
 // and safe for concurrent reading.
 type Object struct {
 	ID
-	APIVersion string
-	// Meta points into Value.
-	Meta *metav1.ObjectMeta
-	// Value is one of *v1alpha1.{GrafanaAgent,MetricsInstance,LogsInstance,PodLogs,Integration,
-	// MetricsIntegration,IntegrationMonitor}, *monitoringv1.{ServiceMonitor,PodMonitor,Probe},
-	// *corev1.{Secret,ConfigMap,Namespace}: defaulted, pruned and valid by its CRD; or *Foreign. An object that is left
-	// out has none, unless that is only because of unknown fields.
-	Value any
-	// Passed is the object as it is passed through, in YAML with sorted keys. It is nil if its kind is not. This is the
-	// only form that is kept, because there can be many such objects, hardly any of which is looked into: decoded, a
-	// Deployment needs eight times as much memory, and six times as its Kubernetes type.
-	Passed []byte
+	APIVersion          string
+	Labels, Annotations map[string]string
+	// IsForeign means that the object is only passed through: its value is *[Foreign].
+	IsForeign bool
+	// IsPassed means that the object is passed through: [Object.Passed] returns it.
+	IsPassed bool
+	// HasValue means that the object can be used. One that is left out can be if that is only because of unknown fields.
+	HasValue bool
+	// Targets are the namespaces that a monitor names for its targets.
+	Targets []TargetNamespaces
 	// EarlierNames are the names that the object had before kustomize renamed it, the one in its file first.
 	EarlierNames []string
 	// Tenant is the tenant who had a say in the object: its namespace, or of a Namespace the name. What only the
@@ -131,13 +132,25 @@ type Object struct {
 	// Bytes estimates the memory that the object takes, without its text and strings.
 	Bytes int
 
-	at place
+	of *contents // of the file
+	n  int       // the number of the object in it
 }
 
 // As returns the object's value as a *T. It panics if the object has another kind, which is a programmer's mistake.
 func As[T any](o *Object) *T {
-	return o.Value.(*T)
+	return o.Value().(*T)
 }
+
+// Value returns one of *v1alpha1.{GrafanaAgent,MetricsInstance,LogsInstance,PodLogs,Integration,
+// MetricsIntegration,IntegrationMonitor}, *monitoringv1.{ServiceMonitor,PodMonitor,Probe},
+// *corev1.{Secret,ConfigMap,Namespace}: defaulted, pruned and valid by its CRD; or *[Foreign]. It is nil unless the
+// object has a value.
+func (o *Object) Value() any { return o.body().value }
+
+// Passed returns the object as it is passed through, in YAML with sorted keys, or nil if its kind is not. This is the
+// only form that is kept, because there can be many such objects, hardly any of which is looked into: decoded, a
+// Deployment needs eight times as much memory, and six times as its Kubernetes type.
+func (o *Object) Passed() []byte { return o.body().passed }
 
 // Ref returns the object's name for diagnostics.
 func (o *Object) Ref() diag.Object {
@@ -159,11 +172,11 @@ func (o *Object) Place(d diag.Diagnostic) diag.Diagnostic {
 	if d.Line > 0 && !(o.Kind == "Secret" && strings.HasPrefix(at, "data")) { // which hides its lines in Base64
 		at = fmt.Sprintf("%s>%d:%d", at, d.Line, max(d.Column, 1))
 	}
-	d.Object, d.Source = o.Ref(), o.at.source
-	if d.File, d.Line, d.Column = o.at.locate(at); d.File != o.at.file {
-		d.BuiltBy = o.at.file
+	d.Object, d.Source = o.Ref(), o.of.Source
+	if d.File, d.Line, d.Column = o.place().locate(at); d.File != o.of.Path {
+		d.BuiltBy = o.of.Path
 	}
-	d = o.at.secret.conceal(d)
+	d = o.place().secret.conceal(d)
 	var related []diag.Object
 	for _, r := range d.Related {
 		r.Namespace = cmp.Or(r.Namespace, o.Namespace)
@@ -179,20 +192,20 @@ func (o *Object) Place(d diag.Diagnostic) diag.Diagnostic {
 // nearest existing parent. For a field this is the position of its key, for an item of a list the position of the item.
 // Within a text it is exact for literal block scalars and for single lines; for other texts it is the beginning of the
 // value.
-func (o *Object) Position(path string) (line, column int) { return o.at.position(path) }
+func (o *Object) Position(path string) (line, column int) { return o.place().position(path) }
 
 // Written returns the file that a person wrote the object to, and the position in it. It differs from [Object.File] if
 // the object was built.
-func (o *Object) Written() (file string, line, column int) { return o.at.locate("") }
+func (o *Object) Written() (file string, line, column int) { return o.place().locate("") }
 
 // ValuePosition returns the position in the file of a line and column (from 1) in the text of the field at path.
 func (o *Object) ValuePosition(path string, line, column int) (int, int) {
-	return o.at.position(fmt.Sprintf("%s>%d:%d", path, line, column))
+	return o.place().position(fmt.Sprintf("%s>%d:%d", path, line, column))
 }
 
 // SeenFrom names the object in a message about another object, with the position of its field at path.
 func (o *Object) SeenFrom(other *Object, path string) string {
-	file, line, _ := o.at.locate(path)
+	file, line, _ := o.place().locate(path)
 	return o.ID.String() + " (" + o.placeSeenFrom(other, file, line, 0) + ")"
 }
 
@@ -200,24 +213,20 @@ func (o *Object) SeenFrom(other *Object, path string) string {
 // object has a different one.
 func (o *Object) placeSeenFrom(other *Object, file string, line, column int) string {
 	place := diag.Diagnostic{File: file, Line: line, Column: column}.Position()
-	if file != o.at.file && o.at.file != other.at.file {
-		place += " by " + o.at.file
+	if file != o.of.Path && o.of.Path != other.of.Path {
+		place += " by " + o.of.Path
 	}
-	if o.at.source != other.at.source {
-		place += " of " + o.at.source
+	if o.of.Source != other.of.Source {
+		place += " of " + o.of.Source
 	}
 	return place
 }
 
 // comparePlace orders objects by the position that they were read from.
 func (o *Object) comparePlace(other *Object) int {
-	a, b := o.at, other.at
 	return cmp.Or(
-		cmp.Compare(a.source, b.source),
-		cmp.Compare(a.file, b.file),
-		cmp.Compare(a.line, b.line),
-		cmp.Compare(a.column, b.column),
-		cmp.Compare(len(a.prefix), len(b.prefix)), // items[9] before items[10]
-		cmp.Compare(a.prefix, b.prefix),
+		cmp.Compare(o.of.Source, other.of.Source),
+		cmp.Compare(o.of.Path, other.of.Path),
+		cmp.Compare(o.n, other.n),
 	)
 }

@@ -138,6 +138,8 @@ type Result struct {
 	BrokenKinds []string
 	// Encrypted are files that git-crypt encrypted. [Set.Diags] reports them together.
 	Encrypted []EncryptedFile
+
+	of *contents
 }
 
 // EncryptedFile is a file that cannot be read as a whole.
@@ -149,11 +151,23 @@ func Parse(f File, opts Options) Result {
 	if opts.Compatibility == "" {
 		opts.Compatibility = Operator
 	}
-	p := &parser{file: f, opts: opts}
+	p := newParser(f, opts)
+	p.parse()
+	return p.finish()
+}
+
+func newParser(f File, opts Options) *parser {
+	of := &contents{File: f, opts: opts}
+	of.Data = nil
+	of.held.Store(&[]body{})
+	return &parser{file: f, opts: opts, of: of}
+}
+
+// parse reads the documents of the file.
+func (p *parser) parse() {
 	for doc := range p.documents() {
 		p.document(doc)
 	}
-	return p.finish()
 }
 
 // documents yields the documents of the file, unless the whole file cannot be read.
@@ -192,7 +206,8 @@ func (p *parser) documents() iter.Seq[stream.Document] {
 // Syntax returns the first error because of which a document of a file cannot be read, whatever its kind. Without one,
 // found is false.
 func Syntax(f File) (d diag.Diagnostic, found bool) {
-	p := &parser{file: f, opts: Options{Compatibility: Operator}, leads: true}
+	p := newParser(f, Options{Compatibility: Operator})
+	p.leads = true
 	for doc := range stream.Documents(f.Data) {
 		if p.document(doc); p.result.Broken > 0 {
 			return p.result.Diags[len(p.result.Diags)-1], true
@@ -208,7 +223,8 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	if opts.Compatibility == "" {
 		opts.Compatibility = Operator
 	}
-	p := &parser{file: f, opts: opts}
+	p := newParser(f, opts)
+	p.of.isBuilt = true
 	line := 1
 	for _, doc := range docs {
 		p.origin, p.secret, p.variables, p.by, p.leads = doc.Origin, doc.Secret, doc.WithVariables, doc.Authors,
@@ -240,28 +256,36 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 }
 
 func (p *parser) finish() Result {
+	p.result.of = p.of
 	if p.opts.UnknownFields == IgnoreUnknownFields {
 		return p.result.IgnoreUnknownFields(nil)
 	}
 	return p.result
 }
 
-// At returns the result of a file with the same content at another path. The two share what they can.
-func (r Result) At(path string) Result {
-	documents := map[*document]*document{}
+// At returns the result of a file with the same content at another path, which is read again with again. The two share
+// what they can.
+func (r Result) At(path string, again func() ([]byte, error)) Result {
+	of := &contents{File: File{Source: r.of.Source, Path: path, Again: again}, opts: r.of.opts}
+	documents, bodies := map[*document]*document{}, slices.Clone(r.of.bodies())
+	for i := range bodies {
+		at := bodies[i].at.document
+		if documents[at] == nil {
+			documents[at] = &document{at.source, path, at.content, at.origin, at.secret, at.withVariables}
+		}
+		bodies[i].at.document = documents[at]
+	}
+	of.held.Store(&bodies)
 	move := func(objects []*Object) []*Object {
 		out := make([]*Object, len(objects))
 		for i, o := range objects {
 			moved := *o
-			if documents[o.at.document] == nil {
-				documents[o.at.document] = &document{o.at.source, path, o.at.content, o.at.origin, o.at.secret,
-					o.at.withVariables}
-			}
-			moved.at.document = documents[o.at.document]
+			moved.of = of
 			out[i] = &moved
 		}
 		return out
 	}
+	r.of = of
 	r.Objects, r.LeftOut, r.Rights, r.Diags = move(r.Objects), move(r.LeftOut), move(r.Rights), slices.Clone(r.Diags)
 	for i := range r.Diags {
 		r.Diags[i].File = path
@@ -290,6 +314,7 @@ func ParsingBytes(size int64) int64 {
 // parser collects the result of one file.
 type parser struct {
 	file   File
+	of     *contents // of the objects
 	opts   Options
 	text   string   // of the file, if something in it is encrypted
 	origin Origin   // of the document at hand, if it was built

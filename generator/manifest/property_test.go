@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -78,8 +79,8 @@ func TestObjectsReadEqualWhenWritten(t *testing.T) {
 
 func sameValue(t *testing.T, first, again *Object) {
 	t.Helper()
-	if first.ID != again.ID || !equality.Semantic.DeepEqual(first.Value, again.Value) {
-		t.Errorf("%s (-first +again):\n%s", first.ID, cmp.Diff(first.Value, again.Value))
+	if first.ID != again.ID || !equality.Semantic.DeepEqual(first.Value(), again.Value()) {
+		t.Errorf("%s (-first +again):\n%s", first.ID, cmp.Diff(first.Value(), again.Value()))
 	}
 }
 
@@ -87,7 +88,7 @@ func sameValue(t *testing.T, first, again *Object) {
 // as that is valid.
 func rewrite(t *testing.T, o *Object) []*Object {
 	t.Helper()
-	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value)
+	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,8 +207,8 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("broken %d, invalid %v, but %v", result.Broken, result.Invalid, result.Diags)
 		}
 		for _, o := range result.Objects {
-			if o.Meta == nil || o.Meta.Name != o.Name || o.Meta.Namespace != o.Namespace {
-				t.Errorf("metadata of %s: %v", o.ID, o.Meta)
+			if meta := o.Value().(typed).GetObjectMeta(); meta.GetName() != o.Name || meta.GetNamespace() != o.Namespace {
+				t.Errorf("metadata of %s: %v", o.ID, meta)
 			}
 			// A Go value has fields that were absent, which get their defaults when they are
 			// written and read. From then on nothing changes.
@@ -257,7 +258,9 @@ func TestAtIsParseAtAnotherPath(t *testing.T) {
 		for _, list := range [][]*Object{r.Objects, r.LeftOut} {
 			for _, o := range list {
 				line, column := o.Position("spec")
-				out = append(out, fmt.Sprint(o.ID, o.Digest, o.File(), line, column, o.Text()))
+				value, _ := json.Marshal(o.Value())
+				out = append(out, fmt.Sprint(o.ID, o.Labels, o.Annotations, o.Targets, o.Digest, o.File(), line, column,
+					o.Text(), string(o.Passed()), string(value)))
 			}
 		}
 		return []any{out, r.Diags, r.Ignored, r.Invalid, r.Broken}
@@ -272,11 +275,25 @@ func TestAtIsParseAtAnotherPath(t *testing.T) {
 			here := Parse(File{Source: "s", Path: "here.yaml", Data: f.Data}, opts)
 			before := shape(here)
 			there := Parse(File{Source: "s", Path: "there.yaml", Data: f.Data}, opts)
-			if diff := cmp.Diff(shape(there), shape(here.At("there.yaml"))); diff != "" {
+			if diff := cmp.Diff(shape(there), shape(here.At("there.yaml", nil))); diff != "" {
 				t.Errorf("%s: %s (-read there +moved):\n%s", name, f.Name, diff)
 			}
 			if diff := cmp.Diff(before, shape(here)); diff != "" {
 				t.Errorf("%s: %s: what was moved has changed:\n%s", name, f.Name, diff)
+			}
+			again := func() ([]byte, error) { return f.Data, nil }
+			released := Parse(File{Source: "s", Path: "here.yaml", Data: f.Data, Again: again}, opts)
+			moved := released.At("there.yaml", again)
+			for _, r := range []Result{released, moved} {
+				if r.Release(); !r.IsReleased() {
+					t.Fatal("nothing is released")
+				}
+			}
+			if diff := cmp.Diff(before, shape(released)); diff != "" {
+				t.Errorf("%s: %s (-kept +read again):\n%s", name, f.Name, diff)
+			}
+			if diff := cmp.Diff(shape(there), shape(moved)); diff != "" {
+				t.Errorf("%s: %s (-read there +moved and read again):\n%s", name, f.Name, diff)
 			}
 		}
 	}

@@ -61,13 +61,13 @@ func (p *parser) add(w rawObject, value typed) {
 	delete(w.raw, "status")                    // only a cluster sets it
 	isNameless := w.raw["metadata"] == nil
 	meta, found := readMetadata(w)
-	object := &Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name}, APIVersion: w.apiVersion,
-		at: w.at}
+	object := p.of.add(&Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name},
+		APIVersion: w.apiVersion, Labels: meta.Labels, Annotations: meta.Annotations}, w.at)
 	use := true
 	patched := directive(w.at, w.raw)
 	foreign, isForeign := value.(*Foreign)
-	if p.opts.PassThrough.Has(w.apiVersion, w.kind) {
-		object.Passed = found.passed(w, &meta)
+	if object.IsForeign = isForeign; p.opts.PassThrough.Has(w.apiVersion, w.kind) {
+		object.IsPassed, object.body().passed = true, found.passed(w, &meta)
 	}
 	switch {
 	case patched != "":
@@ -81,8 +81,7 @@ func (p *parser) add(w rawObject, value typed) {
 	default:
 		value, found = readCustom(w, value, found)
 	}
-	object.Meta = value.GetObjectMeta().(*metav1.ObjectMeta)
-	*object.Meta = meta
+	*value.GetObjectMeta().(*metav1.ObjectMeta) = meta
 	if patched == "" {
 		found.variablesOfFlux(w, &meta, p.unknown)
 		found.quotedForFlux(w)
@@ -103,7 +102,8 @@ func (p *parser) add(w rawObject, value typed) {
 		if tenant != "" {
 			digest = sha256.Sum256(append(digest[:], tenant...))
 		}
-		object.Digest, object.Value, object.Bytes = digest, value, size+len(object.Passed)
+		object.Digest, object.HasValue, object.Bytes = digest, true, size+len(object.Passed())
+		object.body().value, object.Targets = value, targetsOf(value)
 	}
 	if refused == nil && (!use || isForeign && w.kind == "Secret") {
 		p.nameEncrypted(object, w.raw)
@@ -146,7 +146,7 @@ func (p *parser) foreign(raw map[string]any, at place) {
 	if unknown.message == "" {
 		return
 	}
-	object := &Object{ID: ID{Kind: kind}, APIVersion: apiVersion, at: at}
+	object := p.of.add(&Object{ID: ID{Kind: kind}, APIVersion: apiVersion}, at)
 	object.Namespace, _ = lookup(raw, "metadata.namespace").(string)
 	object.Name, _ = lookup(raw, "metadata.name").(string)
 	d := object.Place(diag.UnknownKind.At("", "%s", unknown.message).As(diag.Warning))
@@ -292,7 +292,7 @@ func (p *parser) refusesName(id ID, apiVersion string, at place) bool {
 	}
 	if !p.opts.PassThrough.Has(apiVersion, id.Kind) { // of which [parser.add] says so
 		p.result.Diags = append(p.result.Diags,
-			(&Object{ID: id, APIVersion: apiVersion, at: at}).Place(*refused))
+			p.of.add(&Object{ID: id, APIVersion: apiVersion}, at).Place(*refused))
 	}
 	return true
 }

@@ -106,7 +106,7 @@ func sorted(results []Result) []*Object {
 func AreOne(definitions []*Object) bool {
 	first := definitions[0]
 	return len(definitions) == 1 || !slices.ContainsFunc(definitions, func(o *Object) bool {
-		return o.Kind != NamespaceKind || !maps.Equal(o.Meta.Labels, first.Meta.Labels)
+		return o.Kind != NamespaceKind || !maps.Equal(o.Labels, first.Labels)
 	})
 }
 
@@ -124,7 +124,7 @@ func (s *Set) Kind(kind string) []*Object { return s.byKind[kind] }
 // Get returns the object with an identity, or nil. What is encrypted counts as absent, because nothing can be read of
 // it.
 func (s *Set) Get(id ID) *Object {
-	if o := s.Find(id); o != nil && !(o.IsForeign() && (id.Kind == "Secret" || id.Kind == "ConfigMap")) {
+	if o := s.Find(id); o != nil && !(o.IsForeign && (id.Kind == "Secret" || id.Kind == "ConfigMap")) {
 		return o
 	}
 	return nil

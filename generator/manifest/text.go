@@ -19,7 +19,8 @@ type Value struct {
 
 // Values reads the documents of a text that a field holds. What is wrong has its line and column in the text.
 func Values(text string) (values []Value, found diag.List) {
-	p := &parser{file: File{Data: []byte(text)}, leads: true, isField: true}
+	p := newParser(File{Data: []byte(text)}, Options{})
+	p.leads, p.isField = true, true
 	for d := range p.documents() {
 		value, notes, doc := p.decode(d)
 		if doc != nil && value != nil {

@@ -23,8 +23,8 @@ func (r Result) IgnoreUnknownFields(of func(*Object) bool) Result {
 	all := r.LeftOut
 	r.Objects, r.LeftOut, r.Invalid, r.Diags = slices.Clone(r.Objects), nil, nil, slices.Clone(r.Diags)
 	for _, o := range all {
-		ignored[o.Ref()], copied[o.Ref()] = of == nil || of(o), o.Passed != nil
-		if ignored[o.Ref()] && o.Value != nil {
+		ignored[o.Ref()], copied[o.Ref()] = of == nil || of(o), o.IsPassed
+		if ignored[o.Ref()] && o.HasValue {
 			r.Objects = append(r.Objects, o)
 		} else {
 			r.LeftOut, r.Invalid = append(r.LeftOut, o), append(r.Invalid, o.ID)
@@ -55,7 +55,7 @@ func (r Result) Usable() iter.Seq[*Object] {
 			}
 		}
 		for _, o := range r.LeftOut {
-			if o.Value != nil && !yield(o) {
+			if o.HasValue && !yield(o) {
 				return
 			}
 		}
@@ -64,7 +64,7 @@ func (r Result) Usable() iter.Seq[*Object] {
 
 // IsUsable reports whether an object is one of [Result.Usable].
 func (r Result) IsUsable(o *Object) bool {
-	return slices.Contains(r.Objects, o) || o.Value != nil && slices.Contains(r.LeftOut, o)
+	return slices.Contains(r.Objects, o) || o.HasValue && slices.Contains(r.LeftOut, o)
 }
 
 // unknownFields reports fields that a schema does not know. If a parent has the wrong type, all fields below it

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -32,7 +30,7 @@ func TestPermissions(t *testing.T) {
 	} {
 		p := permissions[c.reflector]
 		secret := &manifest.Object{ID: manifest.ID{Kind: "Secret", Namespace: "shop", Name: "db"},
-			Meta: &metav1.ObjectMeta{Annotations: map[string]string{p.allowed: c.allowed, p.namespaces: c.listed}}}
+			Annotations: map[string]string{p.allowed: c.allowed, p.namespaces: c.listed}}
 		settings := Settings{Reflector: c.reflector}
 		problem, hint := settings.Refusal(manifest.ID{Namespace: "m", Name: "a"}, Source{ID: secret.ID, Object: secret})
 		if (problem == "") != c.want || (hint == "") != c.want {

@@ -75,9 +75,9 @@ type Source struct {
 func (s Source) annotations() (map[string]string, bool) {
 	switch {
 	case s.Object != nil:
-		return s.Object.Meta.Annotations, true
+		return s.Object.Annotations, true
 	case s.Named.Encrypted != nil:
-		return s.Named.Encrypted.Object.Meta.Annotations, true
+		return s.Named.Encrypted.Object.Annotations, true
 	}
 	return nil, false
 }

@@ -35,7 +35,7 @@ func (m *merger) conflict(e, other *mount) {
 		pairs = pairs[:1]
 	}
 	for _, pair := range pairs {
-		if _, strict := pair[0].owner.Value.(*v1alpha1.MetricsIntegration); strict {
+		if _, strict := pair[0].owner.Value().(*v1alpha1.MetricsIntegration); strict {
 			m.report(pair[0].owner, diag.Error, diag.MountConflict, pair[0].path,
 				"%s mounts another volume at %s", place(pair[1], pair[0].owner), e.MountPath)
 			m.relate(pair[1].owner)

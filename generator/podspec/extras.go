@@ -197,7 +197,7 @@ func (m *merger) add(o *manifest.Object) {
 }
 
 func lists(o *manifest.Object) ([]corev1.Volume, []corev1.VolumeMount) {
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *v1alpha1.Integration:
 		return v.Spec.Volumes, v.Spec.VolumeMounts
 	case *v1alpha1.MetricsIntegration:

@@ -26,7 +26,7 @@ type Grants struct {
 func NewGrants(objects []*manifest.Object) *Grants {
 	g := &Grants{roles: map[manifest.ID][]*manifest.Object{}, bindings: map[manifest.ID][]*manifest.Object{}}
 	for _, o := range objects {
-		switch v := o.Value.(type) {
+		switch v := o.Value().(type) {
 		case *rbacv1.Role, *rbacv1.ClusterRole:
 			g.roles[o.ID] = append(g.roles[o.ID], o)
 		case *rbacv1.RoleBinding:
@@ -137,7 +137,7 @@ func (g *Grants) grant(s *scope, binding *manifest.Object, toAll bool) {
 // roleOf returns the role that a binding refers to.
 func roleOf(binding *manifest.Object) manifest.ID {
 	var ref rbacv1.RoleRef
-	switch v := binding.Value.(type) {
+	switch v := binding.Value().(type) {
 	case *rbacv1.RoleBinding:
 		ref = v.RoleRef
 	case *rbacv1.ClusterRoleBinding:
@@ -153,7 +153,7 @@ func roleOf(binding *manifest.Object) manifest.ID {
 // rules returns the rules of a role. An aggregated ClusterRole has the rules of every role its selectors match; its own
 // are overwritten.
 func (g *Grants) rules(role *manifest.Object, seen map[*manifest.Object]bool) (rules []rbacv1.PolicyRule, open bool) {
-	if v, ok := role.Value.(*rbacv1.Role); ok {
+	if v, ok := role.Value().(*rbacv1.Role); ok {
 		return v.Rules, false
 	}
 	v := manifest.As[rbacv1.ClusterRole](role)
@@ -169,7 +169,7 @@ func (g *Grants) rules(role *manifest.Object, seen map[*manifest.Object]bool) (r
 		}
 		for id, others := range g.roles {
 			for _, other := range others {
-				if id.Kind != "ClusterRole" || seen[other] || !matches.Matches(labels.Set(other.Meta.Labels)) {
+				if id.Kind != "ClusterRole" || seen[other] || !matches.Matches(labels.Set(other.Labels)) {
 					continue
 				}
 				more, itsOpen := g.rules(other, seen)

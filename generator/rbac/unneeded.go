@@ -62,7 +62,7 @@ func (g *Grants) bound(needs map[manifest.ID][]Need) map[*manifest.Object][]Need
 
 // rulesOf returns the rules of a role, or nil for an aggregated role, whose own rules are overwritten.
 func rulesOf(role *manifest.Object) []rbacv1.PolicyRule {
-	switch v := role.Value.(type) {
+	switch v := role.Value().(type) {
 	case *rbacv1.Role:
 		return v.Rules
 	case *rbacv1.ClusterRole:

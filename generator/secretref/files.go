@@ -59,7 +59,7 @@ func files(o *manifest.Object) []Field {
 		out = append(out, Field{Path: fmt.Sprintf("spec.%s[%d]", list, i), Ref: Ref{Kind: kind, Namespace: o.Namespace,
 			Name: name, Key: key, Optional: optional != nil && *optional}})
 	}
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *v1alpha1.Integration:
 		for i, k := range v.Spec.Secrets {
 			add("Secret", "secrets", i, k.Name, k.Key, k.Optional)
@@ -81,7 +81,7 @@ func files(o *manifest.Object) []Field {
 // mountable reports an entry that the pods could not mount. Under Plaintext it claims the content and returns the
 // keys. Under Reference it returns no keys, because the cluster has the content.
 func (s Scope) mountable(path string, ref Ref) (keys []string, ok bool) {
-	_, integration := s.object.Value.(*v1alpha1.Integration)
+	_, integration := s.object.Value().(*v1alpha1.Integration)
 	oneKey := ref.Key != "" || integration // an Integration cannot list whole objects
 	if !s.validName(path, ref) || oneKey && !s.validKey(path, ref) || !s.reachable(path, ref) {
 		return nil, false

@@ -1,6 +1,7 @@
 package secretref
 
 import (
+	"cmp"
 	"path"
 	"slices"
 
@@ -50,10 +51,19 @@ func (p Policies) Any(policy Policy) bool {
 
 // Of returns the policy of a Secret or ConfigMap. o is nil if it is not in the inputs.
 func (p Policies) Of(id manifest.ID, o *manifest.Object) Policy {
+	return p.of(id, func(types []string) bool { return o != nil && matches(types, typeOf(o)) })
+}
+
+// OfEncrypted returns the policy of a Secret or ConfigMap that SOPS encrypted.
+func (p Policies) OfEncrypted(id manifest.ID, o *manifest.Encrypted) Policy {
+	return p.of(id, func(types []string) bool { return matches(types, cmp.Or(o.Type, string(corev1.SecretTypeOpaque))) })
+}
+
+func (p Policies) of(id manifest.ID, hasType func(types []string) bool) Policy {
 	if id.Kind == "Secret" {
 		for _, r := range p.Rules {
 			if matches(r.Namespaces, id.Namespace) && matches(r.Names, id.Name) &&
-				(len(r.Types) == 0 || o != nil && matches(r.Types, typeOf(o))) {
+				(len(r.Types) == 0 || hasType(r.Types)) {
 				return r.Policy
 			}
 		}
@@ -69,10 +79,7 @@ func matches(patterns []string, text string) bool {
 }
 
 func typeOf(o *manifest.Object) string {
-	if t := manifest.As[corev1.Secret](o).Type; t != "" {
-		return string(t)
-	}
-	return string(corev1.SecretTypeOpaque)
+	return string(cmp.Or(manifest.As[corev1.Secret](o).Type, corev1.SecretTypeOpaque))
 }
 
 // filledByCluster returns the keys of a Secret that Kubernetes fills, and that are therefore not in the inputs.

@@ -22,7 +22,7 @@ type Field struct {
 // the fields. It also covers agentry's own kinds.
 func References(o *manifest.Object) []Field {
 	w := walk{namespace: o.Namespace}
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *v1alpha1.GrafanaAgent:
 		w.agent(&v.Spec)
 	case *v1alpha1.MetricsInstance:
@@ -76,7 +76,7 @@ func Mentioned(o *manifest.Object) []manifest.ID {
 	for _, f := range References(o) {
 		out = append(out, f.Ref.ID())
 	}
-	if v, ok := o.Value.(*v1alpha1.MetricsIntegration); ok {
+	if v, ok := o.Value().(*v1alpha1.MetricsIntegration); ok {
 		for _, whole := range v.Spec.Secrets {
 			out = append(out, manifest.ID{Kind: "Secret", Namespace: o.Namespace, Name: whole.Name})
 		}

@@ -30,7 +30,7 @@ func secrets(o *manifest.Object) (out []place) {
 			out = append(out, place{"spec", id.Name})
 		}
 	}
-	if v, ok := o.Value.(*v1alpha1.GrafanaAgent); ok {
+	if v, ok := o.Value().(*v1alpha1.GrafanaAgent); ok {
 		for i, name := range v.Spec.Secrets {
 			out = append(out, place{fmt.Sprintf("spec.secrets[%d]", i), name})
 		}
@@ -48,7 +48,7 @@ func urls(o *manifest.Object) (out []place) {
 			out = append(out, place{path, url})
 		}
 	}
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *v1alpha1.MetricsInstance:
 		for i, w := range v.Spec.RemoteWrite {
 			at := fmt.Sprintf("spec.remoteWrite[%d]", i)
@@ -70,7 +70,7 @@ func urls(o *manifest.Object) (out []place) {
 func variable(o *manifest.Object) string {
 	var list any
 	path := ""
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *v1alpha1.MetricsInstance:
 		list, path = v.Spec.RemoteWrite, "spec.remoteWrite"
 	case *v1alpha1.LogsInstance:
@@ -115,7 +115,7 @@ func reference(path string, value any) (found string) {
 
 // handWritten returns the path of the field with hand-written jobs, or "".
 func handWritten(o *manifest.Object) string {
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *v1alpha1.MetricsInstance:
 		if v.Spec.AdditionalScrapeConfigs != nil {
 			return "spec.additionalScrapeConfigs"

@@ -153,7 +153,7 @@ func (c *check) asks(o *manifest.Object) {
 	if o.Tenant == "" {
 		return
 	}
-	switch v := o.Value.(type) {
+	switch v := o.Value().(type) {
 	case *v1alpha1.Integration:
 		c.volumes(o, v.Spec.Volumes)
 	case *v1alpha1.MetricsIntegration:

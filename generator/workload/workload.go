@@ -221,7 +221,7 @@ func (a grafanaAgent) podMeta(selector map[string]string, c config) metav1.Objec
 func (a grafanaAgent) workloadMeta(name, workload string, podLabels map[string]string) metav1.ObjectMeta {
 	m := a.meta(name, with(podLabels, map[string]string{workloadLabel: workload}))
 	delete(m.Labels, "app.kubernetes.io/version")
-	for k, v := range a.Meta.Annotations {
+	for k, v := range a.Annotations {
 		if !strings.HasPrefix(k, "kubectl.kubernetes.io/") && k != "argocd.argoproj.io/tracking-id" &&
 			k != substituteKey && !isAboutFile(k) {
 			m.Annotations[k] = v

@@ -43,11 +43,11 @@ func waiting(old, now any) []string {
 
 // plainValue is an object's value as JSON decodes it.
 func plainValue(o *manifest.Object) (out any) {
-	if o.Passed != nil {
-		_ = yaml.Unmarshal(o.Passed, &out) // it was encoded
+	if o.IsPassed {
+		_ = yaml.Unmarshal(o.Passed(), &out) // it was encoded
 		return out
 	}
-	data, err := json.Marshal(o.Value)
+	data, err := json.Marshal(o.Value())
 	if err != nil || json.Unmarshal(data, &out) != nil {
 		return nil // a Kubernetes object holds nothing that does not encode
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -167,7 +168,7 @@ func (h *History) File(i int, commit plumbing.Hash, with func(n int) plumbing.Ha
 		return nil, err
 	}
 	f := src.File(name, entry)
-	return f, src.parseFile(h.Budget, rd, f, src.options(h.Parse))
+	return f, src.parseFile(h.Budget, rd, f, src.options(h.Parse), &atomic.Int64{})
 }
 
 // Mounted returns the indices of the sources that are mounted in source i.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -33,6 +34,7 @@ type Input struct {
 	Ignored map[string]int   // the number of objects of each kind that is not read
 	hidden  int              // the number of files that a .sourceignore file hides
 	bytes   int64            // the size of all files: see [File.size]
+	kept    int64            // the part of it that [Source.KeepBytes] bounds: see [File.kept]
 	// removed and added are the objects of files that changed since the set of objects was built. rebuild is set if
 	// they are not sufficient to update the set.
 	removed, added []*manifest.Object
@@ -214,6 +216,8 @@ func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) 
 		blob plumbing.Hash
 		opts manifest.PathOptions
 	}
+	var kept atomic.Int64
+	kept.Store(s.Input.kept)
 	first := map[content]*File{}
 	next := make(chan *File, len(files))
 	for _, f := range files {
@@ -229,7 +233,7 @@ func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) 
 		rd := s.Repo.Reader()
 		defer rd.Close()
 		for f := range next {
-			if errs[w] = s.parseFile(pass, rd, f, opts); errs[w] != nil {
+			if errs[w] = s.parseFile(pass, rd, f, opts, &kept); errs[w] != nil {
 				return
 			}
 		}
@@ -245,7 +249,7 @@ func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) 
 			if err := pass.Take(equal.copySize() - BytesPerFile); err != nil {
 				return err
 			}
-			f.Result = equal.Result.At(f.Path)
+			f.Result = equal.Result.At(f.Path, s.again(f.Blob))
 		}
 	}
 	for _, f := range files {
@@ -296,6 +300,7 @@ func (in *Input) drop(name string) {
 func (in *Input) count(f *File, sign int) {
 	in.rebuild = in.rebuild || len(f.Result.LeftOut)+len(f.Result.Named)+len(f.Result.Rights)+f.Result.Broken > 0
 	in.bytes += int64(sign) * f.size()
+	in.kept += int64(sign) * f.kept()
 	for kind, n := range f.Result.Ignored {
 		add(in.Ignored, kind, sign*n)
 	}
@@ -312,12 +317,17 @@ func add(sums map[string]int, key string, n int) {
 }
 
 // parseFile reads and parses a file.
-func (s *Source) parseFile(pass *budget.Pass, rd *object.Reader, f *File, opts manifest.Options) error {
+func (s *Source) parseFile(pass *budget.Pass, rd *object.Reader, f *File, opts manifest.Options,
+	kept *atomic.Int64) error {
 	if f.Blob.IsZero() {
 		return nil // Source.File refused it
 	}
 	if err := s.parseBlob(pass, rd, f, opts); err != nil {
 		return err
+	}
+	if size := f.kept(); kept.Add(size) > s.KeepBytes {
+		kept.Add(-size)
+		f.Result.Release()
 	}
 	return pass.Take(f.size() - BytesPerFile) // treeDiff.add reserved BytesPerFile
 }
@@ -340,11 +350,20 @@ func (s *Source) parseBlob(pass *budget.Pass, rd *object.Reader, f *File, opts m
 	if err != nil {
 		return err
 	}
-	f.Result = manifest.Parse(manifest.File{Source: s.Label, Path: f.Path, Data: data}, opts)
+	f.Result = manifest.Parse(manifest.File{Source: s.Label, Path: f.Path, Data: data, Again: s.again(f.Blob)}, opts)
 	if len(f.Result.Objects)+len(f.Result.LeftOut) > 0 {
 		f.bytes = len(data)
 	}
 	return nil
+}
+
+// again returns the function that reads a blob once more.
+func (s *Source) again(blob plumbing.Hash) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		rd := s.Repo.Reader()
+		defer rd.Close()
+		return rd.Blob(blob, manifest.MaxFileBytes)
+	}
 }
 
 // warnAboutKustomization warns about a kustomization that is read as a plain manifest.

@@ -33,6 +33,9 @@ type Source struct {
 	Kustomize *kustomizer.Workers // builds kustomizations
 	Charts    *chart.Renderer     // renders charts; nil refuses them
 	Secrets   *sops.FileDecrypter // decrypts files that decide what is built; nil leaves them encrypted
+	// KeepBytes is about how many bytes of objects are kept that can be read again from the repository. What is more is
+	// released once it is parsed, and read again where somebody looks into it: to render the units that change.
+	KeepBytes int64
 	Input     Input
 	base      *Base // nil until needed
 	older     olderCommits
@@ -66,11 +69,17 @@ const (
 	CopiesOfText    = 2
 )
 
-func (f *File) size() int64 {
-	if f.shared {
-		return f.copySize()
+// DefaultKeepBytes is the default of [Source.KeepBytes].
+const DefaultKeepBytes = 64 << 20
+
+func (f *File) size() int64 { return f.copySize() + f.kept() }
+
+// kept returns the estimated bytes of objects that are kept although they could be read again.
+func (f *File) kept() int64 {
+	if f.shared || f.Result.IsReleased() {
+		return 0
 	}
-	size := f.copySize() + int64(CopiesOfText*f.bytes)
+	size := int64(CopiesOfText * f.bytes)
 	for _, objects := range [...][]*manifest.Object{f.Result.Objects, f.Result.LeftOut} {
 		for _, o := range objects {
 			size += int64(o.Bytes)

@@ -20,15 +20,30 @@ type Error struct {
 	Value string
 	// Stack has the functions on the stack, with files and lines.
 	Stack string
+
+	cause error // see [Because]
 }
 
-// Error returns the same text for all panics; the log has the rest.
-func (*Error) Error() string {
+// Because returns the value to panic with where an error stops the work and no function on the way returns one. It is
+// no bug: [Of] gives the error back, and [Is] does not report it.
+func Because(err error) *Error { return &Error{cause: err} }
+
+// Error returns the same text for all bugs; the log has the rest.
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return e.cause.Error()
+	}
 	return "stopped by a bug in agentry, which its log describes: please report it"
 }
 
-// Is reports whether an error was a panic.
-func Is(err error) bool { return errors.As(err, new(*Error)) }
+// Unwrap returns the error of [Because].
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is reports whether an error was a panic for a bug.
+func Is(err error) bool {
+	known, is := errors.AsType[*Error](err)
+	return is && known.cause == nil
+}
 
 // Of turns a recovered value into an error. It must be called in the deferred function that recovers, while the stack
 // still exists.

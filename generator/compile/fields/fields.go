@@ -50,11 +50,11 @@ func (r *Rule) finding(path string) diag.Diagnostic {
 
 // Check reports the fields of an object that the mode does not render.
 func Check(mode manifest.Compatibility, o *manifest.Object) diag.List {
-	plan := planFor(mode, o.Value)
+	plan := planFor(mode, o.Value())
 	if plan == nil {
 		return nil
 	}
 	w := walk{path: []byte("spec")}
-	w.value(plan, specOf(o.Value))
+	w.value(plan, specOf(o.Value()))
 	return w.found
 }

@@ -91,7 +91,7 @@ func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
 	if hint := Hint(err); hint != "" {
 		fmt.Fprintln(stderr, "hint:", diag.Plain(hint))
 	}
-	if f, ok := errors.AsType[*panics.Error](err); ok {
+	if f, ok := errors.AsType[*panics.Error](err); ok && panics.Is(err) {
 		fmt.Fprintf(stderr, "panic: %s\n%s", f.Value, f.Stack)
 	}
 	return code

@@ -15,7 +15,7 @@ import (
 func reports(data []byte) []string {
 	var out []string
 	for _, o := range manifest.Parse(manifest.File{Path: "f.yaml", Data: data}, manifest.Options{}).Objects {
-		p, ok := o.Value.(*v1alpha1.PodLogs)
+		p, ok := o.Value().(*v1alpha1.PodLogs)
 		if !ok {
 			continue
 		}

@@ -1,0 +1,115 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unique"
+	"weak"
+
+	"github.com/agentry-dev/agentry/internal/panics"
+)
+
+// body is what takes most of the memory of an object, and can be read again from its file.
+type body struct {
+	value  any
+	passed []byte
+	at     place
+}
+
+// contents has the bodies of the objects of one file.
+type contents struct {
+	File         // without data
+	isBuilt bool // by [ParseBuilt]
+	opts    Options
+	held    atomic.Pointer[[]body] // nil after [Result.Release]
+
+	mutex sync.Mutex
+	last  weak.Pointer[[]body] // what was read again last: the objects of a file are of interest together
+}
+
+// bodies returns the bodies of all objects of the file.
+func (c *contents) bodies() []body {
+	if held := c.held.Load(); held != nil {
+		return *held
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	last := c.last.Value()
+	if last == nil {
+		last = c.read()
+		c.last = weak.Make(last)
+	}
+	return *last
+}
+
+// read reads the file once more. It panics with an error if that is not possible any more: few of those who look at an
+// object could do anything about it.
+func (c *contents) read() *[]body {
+	data, err := c.Again()
+	if err != nil {
+		panic(panics.Because(fmt.Errorf("read %s again: %w", c.Path, err)))
+	}
+	p := newParser(File{Source: c.Source, Path: c.Path, Data: data}, c.opts)
+	p.parse()
+	return p.of.held.Load()
+}
+
+// add adds an object that is being read, with its place.
+func (c *contents) add(o *Object, at place) *Object {
+	held := c.held.Load()
+	o.of, o.n = c, len(*held)
+	*held = append(*held, body{at: at})
+	return o
+}
+
+func (o *Object) body() *body { return &o.of.bodies()[o.n] }
+
+func (o *Object) place() place { return o.body().at }
+
+// Release lets the garbage collector take most of the memory of the file's objects. It is read again when an object is
+// looked into. Without [File.Again] nothing is released. Nobody may use the objects at the same time.
+func (r Result) Release() {
+	if r.of == nil || r.of.Again == nil {
+		return
+	}
+	for _, objects := range [...][]*Object{r.Objects, r.LeftOut, r.Rights} {
+		for _, o := range objects {
+			o.cut()
+		}
+	}
+	r.of.held.Store(nil)
+}
+
+// cut gives the object strings of its own, which do not keep the text that they were read from in memory.
+func (o *Object) cut() {
+	own := func(text *string) { *text = unique.Make(*text).Value() }
+	texts := func(of map[string]string) map[string]string {
+		if of == nil {
+			return nil
+		}
+		out := make(map[string]string, len(of))
+		for key, value := range of {
+			own(&key)
+			own(&value)
+			out[key] = value
+		}
+		return out
+	}
+	own(&o.Kind)
+	own(&o.Namespace)
+	own(&o.Name)
+	own(&o.APIVersion)
+	own(&o.Tenant)
+	o.Labels, o.Annotations = texts(o.Labels), texts(o.Annotations)
+	for i := range o.Targets {
+		o.Targets[i].Names = slices.Clone(o.Targets[i].Names)
+		for k := range o.Targets[i].Names {
+			own(&o.Targets[i].Names[k])
+		}
+	}
+}
+
+// IsReleased reports whether [Result.Release] released something.
+func (r Result) IsReleased() bool { return r.of != nil && r.of.held.Load() == nil }

@@ -164,7 +164,8 @@ func (r *run) add(objects []roots.Object) {
 		}
 		switch {
 		case k.spec.Suspend:
-			r.skip(k, "spec.suspend", "set suspend: false to build it", "Flux does not reconcile it, so it is not built")
+			r.skip(k, "spec.suspend", "set suspend: false to build it",
+				"Flux does not reconcile it, so it is not built")
 		case len(k.spec.KubeConfig) > 0:
 			r.skip(k, "spec.kubeConfig", "give that cluster a pipeline of its own",
 				"it is for another cluster, so it is not built")

@@ -81,7 +81,8 @@ func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{},
 		Covered: map[string]bool{}}, files: map[string]*file{},
 		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{},
-		unnamed: map[string]bool{}, leftOut: map[string]string{}, mounts: map[string]mount{}, installed: map[string]string{},
+		unnamed: map[string]bool{},
+		leftOut: map[string]string{}, mounts: map[string]mount{}, installed: map[string]string{},
 		lookups: map[string]string{},
 		secrets: secretTexts{texts: map[string]string{}}}
 }
@@ -353,7 +354,12 @@ func (c *checker) entry(f *file, dir string, e entry) error {
 	case isInline(e.path) && e.use == plugin:
 		err := c.config([]byte(e.path), f.name)
 		if d, ok := errors.AsType[*diag.Diagnostic](err); ok {
-			return f.at(d.Code, e.field, d.Message, d.Hint)
+			inner := d.Line
+			d.Message = e.field + ": " + d.Message
+			d.File, d.Line, d.Column = f.find(e.field)
+			if node := f.node(e.field); node != nil && node.Style&yaml.LiteralStyle != 0 {
+				d.Line, d.Column = node.Line+inner, 0
+			}
 		}
 		return err
 	case isInline(e.path) && e.use == patch:

@@ -42,7 +42,7 @@ func TestInlineGenerators(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
 		"viaduct.ai/v1\n  kind: ksops":    "",
-		"example.com/v1\n  kind: another": "top/kustomization.yaml:3:3: error[build-refused]: generators[0]: agentry does not run plugins",
+		"example.com/v1\n  kind: another": "top/kustomization.yaml:4: error[build-refused]: generators[0]: agentry does not run plugins",
 	} {
 		built, err := ours(files(map[string]string{
 			"top/kustomization.yaml": "resources: [a.yaml]\ngenerators:\n- |\n  apiVersion: " + kind +

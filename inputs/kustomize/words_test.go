@@ -47,7 +47,8 @@ func TestKustomizeIsQuotedWithoutValues(t *testing.T) {
 			"secretGenerator: [{name: s, literals: [hunter2=x, hunter2=y]}]"},
 			"2:19: error[build-failed]: secretGenerator[0]: a generator has the same key twice"},
 		"an unknown field of configurations": {map[string]string{
-			"top/kustomization.yaml": "resources: [a.yaml]\nconfigurations: [c.yaml]", "top/c.yaml": "prefixes: [hunter2]"},
+			"top/kustomization.yaml": "resources: [a.yaml]\nconfigurations: [c.yaml]",
+			"top/c.yaml":             "prefixes: [hunter2]"},
 			"2:18: error[build-failed]: configurations[0]: has the unknown field prefixes"},
 		"an unknown order": {map[string]string{
 			"top/kustomization.yaml": "resources: [a.yaml]\nsortOptions: {order: hunter2}"},

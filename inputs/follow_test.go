@@ -120,9 +120,13 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 			app + "  ServiceMonitor/shop/p-shop-s of apps/monitor.yaml:1 map[team:a] ${CLUSTER:=none}\n" +
 				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: Flux " +
 				"would replace it, and nothing does so here\n" + own},
-		"a suspended one": {kustomization("apps", "path: ./apps\nsuspend: true"), own},
+		"a suspended one": {kustomization("apps", "path: ./apps\nsuspend: true"), app +
+			"  clusters/prod/apps.yaml:7:3: info[builds-nothing]: spec.suspend: Flux does not reconcile it, so it is not " +
+			"built\n" + own},
 		"one for another cluster": {kustomization("apps",
-			"path: ./apps\nkubeConfig: {secretRef: {name: other}}"), own},
+			"path: ./apps\nkubeConfig: {secretRef: {name: other}}"), app +
+			"  clusters/prod/apps.yaml:7:3: info[builds-nothing]: spec.kubeConfig: it is for another cluster, so it is " +
+			"not built\n" + own},
 		"one that leads out of the path": {kustomization("all", "path: ./more") + "-- more/a.yaml --\n" +
 			strings.SplitAfterN(kustomization("apps",
 				"path: ./apps\ntargetNamespace: shop\npostBuild: {substitute: {CLUSTER: prod}}"), "\n", 2)[1],
@@ -178,7 +182,9 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 		"an object that Flux does not apply": {kustomization("apps", "path: ./keeps") +
 			"-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" +
 			"metadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}}\n",
-			app + own},
+			app + "  clusters/prod/apps.yaml:6:3: warning[builds-nothing]: spec.path: Flux applies no object of the folder " +
+				"keeps: the annotations kustomize.toolkit.fluxcd.io/reconcile: disabled and ssa: Ignore exclude all\n" +
+				own},
 		"another repository": {strings.Replace(kustomization("apps", "path: ./apps"), "name: flux-system}\n  path",
 			"name: other}\n  path", 1),
 			app + "  clusters/prod/apps.yaml:5:3: error[build-refused]: spec.sourceRef: it is unknown where " +

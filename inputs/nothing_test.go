@@ -24,7 +24,13 @@ func TestWhatGivesNothingIsAWarning(t *testing.T) {
 			"the folder apps gives no object: its 2 manifests are hidden by .sourceignore and apps/.sourceignore\n"},
 		"another kind": {"-- apps/a.yaml --\n" + config, ""},
 		"an unmanaged one": {"-- apps/a.yaml --\n" + strings.Replace(config, "{name: a}",
-			"{name: a, annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}}", 1), ""},
+			"{name: a, annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}}", 1),
+			"Flux applies no object of the folder apps: the annotations kustomize.toolkit.fluxcd.io/reconcile: disabled " +
+				"and ssa: Ignore exclude all\n"},
+		"patches that delete all": {"-- apps/a.yaml --\n" + config + "-- apps/kustomization.yaml --\n" +
+			"resources: [a.yaml]\npatches:\n- patch: |\n    $patch: delete\n    " +
+			strings.ReplaceAll(config, "\n", "\n    ") + "\n",
+			"apps/kustomization.yaml gives no object: its patches delete all objects, or its resources have none\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,6 +62,8 @@ func TestAnApplicationThatGivesNothingIsAWarning(t *testing.T) {
 			"-- apps/shop/a.yaml --\n" + config, ""},
 		"hidden": {app + "-- apps/a.yaml --\n" + config + "-- apps/.sourceignore --\n*\n",
 			"spec.source.path: the folder apps gives no object: its only manifest is hidden by apps/.sourceignore"},
+		"YAML that is no object": {app + "-- apps/values.yaml --\nreplicas: 2\n",
+			"spec.source.path: no YAML in the folder apps is a Kubernetes object"},
 		"no Application": {set, "spec.generators: the generators give no Application"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -107,3 +107,9 @@ func isBrokenResource(doc []byte) bool {
 
 // resourceKind finds the kind Application or ApplicationSet in a text that may be invalid YAML.
 var resourceKind = regexp.MustCompile(`\bkind["']?[ \t]*:[ \t]*["']?Application(?:Set)?\b`)
+
+// isObject reports whether a document is an object, or may be one that cannot be read.
+func isObject(doc manifest.Built) bool {
+	var object map[string]any
+	return yaml.Unmarshal(doc.Text, &object) != nil || object["kind"] != nil || object["apiVersion"] != nil
+}

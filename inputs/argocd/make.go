@@ -67,7 +67,7 @@ func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, 
 		if err != nil {
 			return nil, err
 		}
-		b.made = b.made || len(docs) > 0
+		b.made = b.made || slices.ContainsFunc(docs, isObject)
 		if out = append(out, docs...); len(out) > kustomizer.MaxObjects {
 			return nil, problem(s.Field, "split the Application", "it has more than %d objects", kustomizer.MaxObjects)
 		}
@@ -104,9 +104,14 @@ func (b *build) nothing() error {
 	case kind == chartFolder:
 		return roots.Nothing(s.Field+".path", "correct the values that decide what the chart renders",
 			"the chart renders no object with these values")
-	case kind == directory && (s.Directory == nil || !s.Directory.Recurse):
+	case kind == directory:
+		of := cmp.Or(s.Directory, &DirectorySource{})
+		if names, err := b.manifests(*of, folder); err == nil && len(names) > 0 {
+			return roots.Nothing(s.Field+".path", "correct the path", "no YAML in the folder %s is a Kubernetes object",
+				b.files.InRepository(folder))
+		}
 		below, err := filesBelow(repository{b.files, "."}, folder, 0)
-		if err == nil && slices.ContainsFunc(below, manifest.IsManifestPath) {
+		if err == nil && !of.Recurse && slices.ContainsFunc(below, manifest.IsManifestPath) {
 			return roots.Nothing(s.Field+".path", "set directory.recurse: true to read the folders below",
 				"there is no manifest in the folder %s itself", b.files.InRepository(folder))
 		}

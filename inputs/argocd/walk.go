@@ -64,6 +64,7 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		before := clusters
 		if clusters = slices.Collect(r.sortedClusters); pass == maxPasses || reflect.DeepEqual(clusters, before) {
 			r.requireOneCluster()
+			r.requireAny()
 			slices.SortFunc(r.roots, func(a, b roots.Root) int { return cmp.Compare(a.Name, b.Name) })
 			return r.roots, nil
 		}
@@ -81,6 +82,7 @@ type walk struct {
 	known    map[string]any     // specs of Applications and ApplicationSets, by kind/namespace/name
 	roots    []roots.Root
 	tenants  map[string]bool // names of the roots that tenants ask for
+	others   []roots.Root    // of Applications for other clusters
 }
 
 func (r *walk) sortedClusters(yield func(Cluster) bool) {
@@ -190,7 +192,19 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 		root.Make = FollowedKinds{root}
 		return root, true
 	}
+	root.Problem = new(diag.BuildsNothing.At("spec.destination",
+		"no Application is for the cluster %s of cluster.name; this one is for %s", r.Cluster, app.Spec.Destination).
+		WithHint("correct cluster.name in the pipeline file, or remove it"))
+	r.others = append(r.others, root)
 	return root, false
+}
+
+// requireAny warns, at one Application, if all are for other clusters.
+func (r *walk) requireAny() {
+	isBuilt := func(root roots.Root) bool { _, ok := root.Make.(applicationMaker); return ok }
+	if len(r.others) > 0 && !slices.ContainsFunc(r.roots, isBuilt) {
+		r.roots = append(r.roots, r.others[0])
+	}
 }
 
 // isWanted reports whether Applications for a destination are built.

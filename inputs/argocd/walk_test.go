@@ -219,6 +219,20 @@ spec:
       destination: {name: '{{name}}', namespace: '{{path[1]}}'}
 `
 
+// If no Application is for the cluster of the pipeline, its name is probably wrong.
+func TestNoApplicationForTheCluster(t *testing.T) {
+	t.Parallel()
+	const app = "-- argocd/app.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Application\n" +
+		"metadata: {name: shop, namespace: argocd}\nspec:\n  destination: {name: prod, namespace: shop}\n" +
+		"  source: {repoURL: https://git.example.com/org/repo.git, path: apps/shop/prod}\n"
+	got := strings.Join(walked(t, files(monitorsOf+app), "prd"), "\n")
+	const want = "warning[builds-nothing]: spec.destination: no Application is for the cluster prd of cluster.name; " +
+		"this one is for prod"
+	if !strings.Contains(got, want) {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestClustersThatNobodyKnows(t *testing.T) {
 	for name, c := range map[string]struct{ files, want string }{
 		"encrypted": {strings.ReplaceAll(clusters, "{name: prod, server", "{name: 'ENC[AES256_GCM,data:x]', server"),

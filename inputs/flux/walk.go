@@ -162,7 +162,14 @@ func (r *run) add(objects []roots.Object) {
 			r.roots = append(r.roots, refused(k.emptyRoot(), p))
 			continue
 		}
-		if !k.spec.Suspend && len(k.spec.KubeConfig) == 0 {
+		switch {
+		case k.spec.Suspend:
+			r.skip(k, "spec.suspend", "set suspend: false to build it",
+				"Flux does not reconcile it, so it is not built")
+		case len(k.spec.KubeConfig) > 0:
+			r.skip(k, "spec.kubeConfig", "give that cluster a pipeline of its own",
+				"it is for another cluster, so it is not built")
+		default:
 			r.addKustomization(k)
 		}
 	}
@@ -367,3 +374,11 @@ const bootstrapName = "flux-system"
 func orDefault(namespace string) string { return cmp.Or(namespace, "default") }
 
 func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+// skip notes once why a Kustomization is not built, although nothing is wrong.
+func (r *run) skip(k *kustomization, field, hint, message string) {
+	root := refused(k.emptyRoot(), new(diag.BuildsNothing.At(field, "%s", message).As(diag.Info).WithHint(hint)))
+	if !slices.ContainsFunc(r.roots, func(other roots.Root) bool { return other.Name == root.Name }) {
+		r.roots = append(r.roots, root)
+	}
+}

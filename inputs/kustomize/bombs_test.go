@@ -3,6 +3,7 @@ package kustomize_test
 import (
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"runtime"
 	"strings"
@@ -134,7 +135,7 @@ func TestBombsAreRefused(t *testing.T) {
 			"top/kustomization.yaml": "configMapGenerator: [{name: x, files: [a=x.txt" +
 				strings.Repeat(", a=x.txt", 300) + "]}]", "top/x.txt": strings.Repeat("x", 1<<20)}, "."},
 		"aliases": {of("", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"+
-			"x0: &x0 [a, a, a, a, a, a, a, a, a, a]\n"+laughs(9)), "with its aliases expanded"},
+			"x0: &x0 [a, a, a, a, a, a, a, a, a, a]\n"+laughs(9)), "with the aliases"},
 		"a base very often":     {nested(6), limit},
 		"20 patches of 10,000":  {of("patches:\n"+times(21, each), many(10_000)), limit},
 		"300 of 300 of 3,000":   {of("patches:\n"+times(300, each), many(3_000)), limit},
@@ -147,7 +148,7 @@ func TestBombsAreRefused(t *testing.T) {
 		_, err := kustomize.Build(t.Context(), tree.New(t.Context(), files(c.files)), kustomize.Request{Folder: "top"},
 			kustomize.Options{Kustomize: w})
 		failed, ok := errors.AsType[*diag.Diagnostic](err)
-		if !ok || failed.File != "top/kustomization.yaml" || !regexp.MustCompile(c.want).MatchString(failed.Message) {
+		if !ok || path.Dir(failed.File) != "top" || !regexp.MustCompile(c.want).MatchString(failed.Message) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -302,7 +302,7 @@ func explain(err error, name string) error {
 		return err
 	case errors.Is(err, tree.ErrTooLarge):
 		return failed(name, tree.ErrTooLarge.Error(), "split it")
-	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, errAliases), errors.Is(err, tree.ErrOutside),
+	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, tree.ErrOutside),
 		errors.Is(err, tree.ErrLinks):
 		return failed(name, err.Error(), "")
 	}

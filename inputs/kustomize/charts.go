@@ -247,7 +247,7 @@ func (c *checker) chartValues(dir string, of inflation) (map[string]any, error) 
 			return explain(err, f.name)
 		}
 		var more map[string]any
-		if err := errors.Join(checkAliases(data), sigsyaml.Unmarshal(data, &more)); err != nil {
+		if err := errors.Join(checkAliases(name, data), sigsyaml.Unmarshal(data, &more)); err != nil {
 			return f.at(diag.BuildFailed, field, "the file is not a Helm values file", "")
 		}
 		values = helm.Merge(values, more)

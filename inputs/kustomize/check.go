@@ -68,19 +68,21 @@ type checker struct {
 	secrets   secretTexts       // decrypted values
 	warnings  diag.List         // about what is left out
 	opts      Options
-	inspects  bool             // remote entries that are not mounted are skipped
-	mounts    map[string]mount // what was fetched, by folder
-	closers   []func()         // of its files
-	unnamed   map[string]bool  // generated objects whose names depend on remote files
-	absent    error            // the first remote entry that is missing
-	replaces  bool             // a transformer has replacements
+	inspects  bool              // remote entries that are not mounted are skipped
+	mounts    map[string]mount  // what was fetched, by folder
+	closers   []func()          // of its files
+	leftOut   map[string]string // a remote entry that is left out, by the name of the generator
+	unnamed   map[string]bool   // generated objects whose names depend on remote files
+	absent    error             // the first remote entry that is missing
+	replaces  bool              // a transformer has replacements
 }
 
 func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{},
 		Covered: map[string]bool{}}, files: map[string]*file{},
 		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{},
-		unnamed: map[string]bool{}, mounts: map[string]mount{}, installed: map[string]string{},
+		unnamed: map[string]bool{},
+		leftOut: map[string]string{}, mounts: map[string]mount{}, installed: map[string]string{},
 		lookups: map[string]string{},
 		secrets: secretTexts{texts: map[string]string{}}}
 }
@@ -118,7 +120,11 @@ func (f *file) at(code diag.Code, field, message, hint string) error {
 
 // because returns an error about a field of a kustomization, with what it has in common with others.
 func (f *file) because(cause diag.Cause, code diag.Code, field, message, hint string) error {
-	d := code.At("", "%s", field+": "+message).As(diag.Error).WithHint(hint)
+	shown := field
+	if f.writtenAs != nil {
+		shown = f.writtenAs(field)
+	}
+	d := code.At("", "%s", shown+": "+message).As(diag.Error).WithHint(hint)
 	d.File, d.Line, d.Column = f.find(field)
 	d.Cause = cause
 	return &d
@@ -248,8 +254,8 @@ func load(t *tree.Tree, name string) (*file, error) {
 		root = document.Content[0]
 		f.root = root
 	}
-	if err := checkAliases(data); err != nil {
-		return nil, failed(name, err.Error(), "")
+	if err := checkAliases(name, data); err != nil {
+		return nil, err
 	}
 	if err := f.Unmarshal(data); err != nil {
 		if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
@@ -346,7 +352,16 @@ func (c *checker) entry(f *file, dir string, e entry) error {
 		}
 		return c.entry(f, dir, found)
 	case isInline(e.path) && e.use == plugin:
-		return c.config([]byte(e.path), f.name)
+		err := c.config([]byte(e.path), f.name)
+		if d, ok := errors.AsType[*diag.Diagnostic](err); ok {
+			inner := d.Line
+			d.Message = e.field + ": " + d.Message
+			d.File, d.Line, d.Column = f.find(e.field)
+			if node := f.node(e.field); node != nil && node.Style&yaml.LiteralStyle != 0 {
+				d.Line, d.Column = node.Line+inner, 0
+			}
+		}
+		return err
 	case isInline(e.path) && e.use == patch:
 		return nil
 	case path.IsAbs(e.path):

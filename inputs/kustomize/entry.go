@@ -3,12 +3,14 @@ package kustomize
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
 // file is a kustomization file.
@@ -17,7 +19,9 @@ type file struct {
 	name string // from the top of the repository
 	// find returns the position of a field, with line 0 if it is not in the file.
 	find func(field string) (file string, line, column int)
-	root *yaml.Node // the document of the file, if there is one
+	// writtenAs returns the field to show for one that the file does not have itself; nil: all are in the file.
+	writtenAs func(field string) string
+	root      *yaml.Node // the document of the file, if there is one
 }
 
 // node returns the value of a field in the file, or nil.
@@ -137,4 +141,12 @@ func isRemote(s string) bool {
 		}
 	}
 	return scp.MatchString(lower) || !isInline(s) && strings.Contains(s, "://")
+}
+
+// NamesObjects reports whether a kustomization names anything that can give objects.
+func NamesObjects(t *tree.Tree, file string) bool {
+	f, err := load(t, file)
+	return err == nil && slices.ContainsFunc(f.entries(), func(e entry) bool {
+		return e.use == objects || e.use == component
+	})
 }

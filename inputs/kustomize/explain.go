@@ -14,7 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/kustomizer"
 )
 
-// cause is a known error of kustomize, and the message to show instead. Its groups match only names of objects.
+// cause is a known error of kustomize, and the message to show instead. Its groups match only names of
+// objects and fields, and fixed words.
 type cause struct {
 	pattern       *regexp.Regexp
 	message, hint string // $1 is the first group
@@ -22,6 +23,11 @@ type cause struct {
 
 // name matches kustomize's notation of an object: Kind.version.group/name.namespace.
 const name = `([A-Za-z0-9.\[\]_-]{1,300}/[A-Za-z0-9.\[\]_-]{1,300})`
+
+// regexpErrors matches the errors of Go's package regexp, without what they quote.
+const regexpErrors = `invalid (?:UTF-8|or unsupported Perl syntax|character class(?: range)?|escape sequence|` +
+	`named capture|nested repetition operator|repeat count)|missing (?:closing [\])]|argument to repetition operator)|` +
+	`trailing backslash at end of expression|unexpected \)|expression (?:nests too deeply|too large)`
 
 // unknownParts matches the placeholders for unset parts of such a name.
 var unknownParts = regexp.MustCompile(`\.\[no[A-Za-z]{2,4}\]`)
@@ -56,6 +62,14 @@ func causes() []cause {
 		known(`nothing selected by`, "a replacement selects no object", "correct its source"),
 		known(`multiple matches for selector`, "a replacement selects several objects",
 			"make its source more specific"),
+		known(`error parsing regexp: (`+regexpErrors+`)`, "a selector is not a regular expression: $1",
+			"correct it, or write a backslash before its special characters"),
+		known("illegally repeats the key", "a generator has the same key twice", "remove or rename one of them"),
+		known(`json: unknown field "([A-Za-z0-9_-]{1,64})"`, "has the unknown field $1", "remove it, or correct its name"),
+		known(`the field 'sortOptions\.order' must be one of \[fifo, legacy\]`, "order must be fifo or legacy",
+			"write one of them"),
+		known(`exceeding the limit ([0-9]{1,12})$`, "the copy operations of a JSON patch add more than $1 bytes",
+			"copy less"),
 		known(`kustomization\.yaml is empty`, "the kustomization is empty", "list resources in it"),
 		known(`namespace transformation produces ID conflict`,
 			"two objects would have the same name in one namespace, or all Namespaces the same name",
@@ -101,6 +115,10 @@ func (b *builder) explain(refusal string) error {
 	}
 	if _, line, _ := at.find(field); line == 0 { // it is an addition of a custom resource
 		field = ""
+	}
+	if by := b.leftOutSource(at, field); by != "" {
+		return at.failed(field, "its source is generated without a remote file: "+by,
+			"copy the file into the repository, or correct the source's fieldPath")
 	}
 	for _, known := range causes() {
 		if m := known.pattern.FindStringSubmatchIndex(refusal); m != nil {
@@ -172,4 +190,14 @@ func (f *file) failed(field, message, hint string) error {
 func (c *checker) isKustomization(file string) bool {
 	f := c.files[path.Dir(file)]
 	return f != nil && f.name == file
+}
+
+// leftOutSource returns the remote entry that is left out of the source of a replacement, or "".
+func (c *checker) leftOutSource(f *file, field string) string {
+	for i, r := range f.Replacements {
+		if field == "replacements"+index(i) && r.Source != nil {
+			return c.leftOut[r.Source.Name]
+		}
+	}
+	return ""
 }

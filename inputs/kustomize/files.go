@@ -51,7 +51,7 @@ func (f *files) at(name string) (kustomizer.Entry, error) {
 			return kustomizer.Entry{}, errors.New("a kustomization was not checked")
 		}
 	}
-	return kustomizer.Entry{Name: real, Text: text}, checkAliases(text)
+	return kustomizer.Entry{Name: real, Text: text}, checkAliases(real, text)
 }
 
 func isKustomization(name string) bool {

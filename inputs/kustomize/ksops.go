@@ -19,16 +19,16 @@ func (c *checker) encrypted(f *file, dir string) error {
 	var from []string // the generator of each added resource
 	generators := slices.Clone(f.Generators)
 	for i, entry := range slices.Backward(f.Generators) {
-		if isInline(entry) || isRemote(entry) {
-			continue
-		}
-		name, isDir, err := c.tree.Resolve(path.Join(dir, entry))
-		if err != nil || isDir {
-			continue // what is wrong with the entry is found later
-		}
-		text, err := c.tree.ReadFile(name)
-		if err != nil {
-			return explain(err, f.name)
+		field, name, text := "generators"+index(i), "", []byte(entry)
+		if !isInline(entry) {
+			var isDir bool
+			var err error
+			if name, isDir, err = c.tree.Resolve(path.Join(dir, entry)); err != nil || isDir || isRemote(entry) {
+				continue // what is wrong with the entry is found later
+			}
+			if text, err = c.tree.ReadFile(name); err != nil {
+				return explain(err, f.name)
+			}
 		}
 		docs := slices.Collect(documents(text))
 		if len(docs) == 0 || !slices.ContainsFunc(docs, isKSOPS) {
@@ -38,30 +38,37 @@ func (c *checker) encrypted(f *file, dir string) error {
 			_, list, noFiles := manifest.Walk(doc, "files")
 			_, _, noOther := manifest.Walk(doc, "secretFrom")
 			if !isKSOPS(doc) || noFiles != "" || noOther == "" {
+				const message = "is not a list of encrypted files alone"
+				const hint = "list the files of Secrets under files, in a generator of kind ksops with its own file"
+				if name == "" {
+					return f.at(diag.BuildRefused, field, message, hint)
+				}
 				return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: doc.Line,
-					Column: doc.Column, Message: "is not a list of encrypted files alone",
-					Hint: "list the files of Secrets under files, in a generator of kind ksops with its own file"}
+					Column: doc.Column, Message: message, Hint: hint}
 			}
 			for _, item := range list.Content {
 				f.Resources = append(f.Resources, item.Value)
-				from = append(from, "generators"+index(i))
+				from = append(from, field)
 			}
 		}
-		c.note(c.refs.Files, name)
+		if name != "" {
+			c.note(c.refs.Files, name)
+		}
 		generators = slices.Delete(generators, i, i+1)
 	}
 	if len(from) == 0 {
 		return nil
 	}
 	f.Generators = generators
-	f.find = func(field string) (string, int, int) {
+	f.writtenAs = func(field string) string {
 		for i, by := range from {
 			if field == "resources"+index(first+i) {
-				return written(by)
+				return by
 			}
 		}
-		return written(field)
+		return field
 	}
+	f.find = func(field string) (string, int, int) { return written(f.writtenAs(field)) }
 	c.changed[f.name] = []byte(marshal(f.Kustomization))
 	return nil
 }

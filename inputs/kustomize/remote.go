@@ -316,6 +316,7 @@ func (c *checker) leaveOutSources(f *file, field string, g *types.GeneratorArgs)
 			WithHint("copy it into the repository if an agent needs it, or set disableNameSuffixHash")
 		d.File, d.Line, d.Column = f.find(e.field)
 		c.warnings = append(c.warnings, d)
+		c.leftOut[g.Name] = f.name + ", " + e.field
 		if f.hasSuffix(*g) {
 			c.unnamed[g.Name] = true
 		}

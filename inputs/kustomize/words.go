@@ -49,7 +49,7 @@ func (c *checker) words(text string) string {
 	between, isPhrase := "", false
 	keep := func(word string) {
 		between = strings.Join(strings.Fields(between), " ")
-		switch plain := strings.Trim(between, ` '":,()`); {
+		switch plain := strings.Trim(between, " '`\":,()"); {
 		case out.Len() == 0 && plain == "":
 		case plain == "" && strings.Contains(between, ":"):
 			out.WriteString(": ")
@@ -83,7 +83,7 @@ func (c *checker) words(text string) string {
 	if !isPhrase {
 		return ""
 	}
-	if text != "" || strings.Trim(between, ` '":,()`+"\n") != "" {
+	if text != "" || strings.Trim(between, " '`\":,()\n") != "" {
 		out.WriteString(" " + left)
 	}
 	return strings.TrimSpace(out.String())
@@ -91,7 +91,7 @@ func (c *checker) words(text string) string {
 
 // wordEnd returns the length of the word with which a text begins.
 func wordEnd(text string) int {
-	if i := strings.IndexAny(text, " \t\n'\",;()"); i >= 0 {
+	if i := strings.IndexAny(text, " \t\n'`\",;()"); i >= 0 {
 		return i
 	}
 	return len(text)

@@ -129,7 +129,7 @@ func addFormat(found map[string]bool, n ast.Node) {
 	}
 	for _, part := range verb.Split(text, -1) {
 		part = strings.Join(strings.Fields(part), " ")
-		part = strings.Trim(part, ` '"(),;:.=[]{}<>`)
+		part = strings.Trim(part, " '`\"(),;:.=[]{}<>")
 		if len(part) >= 8 && strings.Contains(part, " ") {
 			found[part] = true
 		}

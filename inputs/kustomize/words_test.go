@@ -40,6 +40,30 @@ func TestKustomizeIsQuotedWithoutValues(t *testing.T) {
 		"a variable": {map[string]string{"top/kustomization.yaml": "resources: [a.yaml]\nvars: [{name: hunter2}]"},
 			"2:8: error[build-failed]: vars[0]: kustomize says: … cannot be mapped to a field in the set of known " +
 				"resources"},
+		"a target that is no regular expression": {map[string]string{"top/kustomization.yaml": "resources: [a.yaml]\n" +
+			"patches:\n- target: {name: 'hunter2['}\n  patch: |\n    - {op: add, path: /data, value: hunter2}\n"},
+			"3:3: error[build-failed]: patches[0]: a selector is not a regular expression: missing closing ]"},
+		"a key twice": {map[string]string{"top/kustomization.yaml": "resources: [a.yaml]\n" +
+			"secretGenerator: [{name: s, literals: [hunter2=x, hunter2=y]}]"},
+			"2:19: error[build-failed]: secretGenerator[0]: a generator has the same key twice"},
+		"an unknown field of configurations": {map[string]string{
+			"top/kustomization.yaml": "resources: [a.yaml]\nconfigurations: [c.yaml]",
+			"top/c.yaml":             "prefixes: [hunter2]"},
+			"2:18: error[build-failed]: configurations[0]: has the unknown field prefixes"},
+		"an unknown order": {map[string]string{
+			"top/kustomization.yaml": "resources: [a.yaml]\nsortOptions: {order: hunter2}"},
+			"2:14: error[build-failed]: sortOptions: order must be fifo or legacy"},
+		"a replacement from a remote file": {map[string]string{"top/kustomization.yaml": "resources: [a.yaml]\n" +
+			"configMapGenerator: [{name: g, files: [https://example.com/a.json]}]\nreplacements:\n" +
+			"- source: {kind: ConfigMap, name: g, fieldPath: data.a}\n" +
+			"  targets: [{select: {kind: Secret}, fieldPaths: [data.a]}]\n"},
+			"4:3: error[build-failed]: replacements[0]: its source is generated without a remote file: " +
+				"top/kustomization.yaml, configMapGenerator[0].files[0]"},
+		"copies that double": {map[string]string{"top/kustomization.yaml": "resources: [a.yaml]\npatches:\n" +
+			"- target: {kind: Secret}\n  patch: |\n" +
+			doubling(30)},
+			"26: error[build-failed]: patches[0], operation 22 (copy /stringData to /stringData/k21): Secret/y/x " +
+				"would grow by more than 67108864 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,5 +77,29 @@ func TestKustomizeIsQuotedWithoutValues(t *testing.T) {
 				t.Errorf("got  %s\nwant …%s", got, c.want)
 			}
 		})
+	}
+}
+
+// doubling returns operations of a JSON patch, each of which doubles a Secret.
+func doubling(n int) (text string) {
+	for i := range n {
+		text += fmt.Sprintf("    - {op: copy, from: /stringData, path: /stringData/k%d}\n", i)
+	}
+	return text
+}
+
+// TestAFileThatAliasesMakeTooLargeIsNamed: the file is to blame, not the kustomization that names it.
+func TestAFileThatAliasesMakeTooLargeIsNamed(t *testing.T) {
+	t.Parallel()
+	bomb := "kind: A\n---\na0: &a0 [x]\n"
+	for i := range 9 {
+		bomb += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ","))
+	}
+	_, err := ours(files(map[string]string{"top/kustomization.yaml": "resources: [b.yaml]", "top/b.yaml": bomb}), "top")
+	failed, ok := errors.AsType[*diag.Diagnostic](err)
+	const want = "top/b.yaml:3:1: error[build-failed]: with the aliases of this document expanded, the file is too large"
+	if !ok || failed.String() != want {
+		t.Errorf("got %v", err)
 	}
 }

@@ -2,8 +2,6 @@ package kustomize
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -11,6 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
@@ -70,23 +70,18 @@ func remoteIn(node *yaml.Node, namesFiles bool) *yaml.Node {
 	return nil
 }
 
-var errAliases = errors.New("with its aliases expanded, the file is too large")
-
-// checkAliases returns an error if the aliases of a text make it too large, because kustomize expands them all.
-func checkAliases(data []byte) error {
+// checkAliases returns an error if the aliases of a file make it too large, because kustomize expands them all.
+func checkAliases(name string, data []byte) error {
 	if !bytes.ContainsRune(data, '&') || !bytes.ContainsRune(data, '*') {
 		return nil
 	}
-	for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
+	for doc := range documents(data) {
 		var value any
-		err := decoder.Decode(&value)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil && strings.Contains(err.Error(), "excessive aliasing"):
-			return errAliases
-		case err != nil:
-			return nil // kustomize reports it
+		if err := doc.Decode(&value); err != nil && strings.Contains(err.Error(), "excessive aliasing") {
+			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Line: doc.Line,
+				Column: doc.Column, Message: "with the aliases of this document expanded, the file is too large",
+				Hint: "write fewer aliases (*name) of values that have aliases themselves"}
 		}
 	}
+	return nil // what is not YAML is reported by kustomize
 }

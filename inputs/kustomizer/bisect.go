@@ -72,7 +72,12 @@ func (b *bisection) base(of *kustomization) *kustomization {
 	//lint:ignore SA1019 kustomize still reads them
 	for _, p := range slices.Concat(of.Resources, of.Bases) {
 		base := b.tree[path.Join(of.folder, p)]
-		if base != nil && b.fails(base, base.Kustomization) {
+		if base == nil {
+			continue
+		}
+		tried := base.Kustomization
+		tried.SortOptions = nil // only those of the folder that is built count
+		if b.fails(base, tried) {
 			return base
 		}
 	}
@@ -214,5 +219,19 @@ func partsOf(k *types.Kustomization) []part {
 		{"validators", false, len(k.Validators), func(to *types.Kustomization, n int) {
 			to.Validators = k.Validators[:n]
 		}},
+		sortOptions(k.SortOptions),
 	}
+}
+
+// sortOptions returns the field that kustomize reads last.
+func sortOptions(value *types.SortOptions) part {
+	p := part{field: "sortOptions", isOne: true, cut: func(k *types.Kustomization, n int) {
+		if k.SortOptions = nil; n > 0 {
+			k.SortOptions = value
+		}
+	}}
+	if value != nil {
+		p.count = 1
+	}
+	return p
 }

@@ -3,6 +3,7 @@ package kustomizer
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -68,6 +69,7 @@ func failingOperation(object *resource.Resource, list *yaml.Node) (i int, proble
 	if err != nil {
 		return 0, "", ""
 	}
+	defer func(limit int64) { jsonpatch.AccumulatedCopySizeLimit = limit }(jsonpatch.AccumulatedCopySizeLimit)
 	for i, node := range list.Content {
 		one, err := yaml.Marshal(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}})
 		if err == nil {
@@ -85,7 +87,13 @@ func failingOperation(object *resource.Resource, list *yaml.Node) (i int, proble
 			return i, "takes no operation " + strconv.Quote(op), hint
 		}
 		after, err := patch.Apply(text)
+		if _, isTooMuch := errors.AsType[*jsonpatch.AccumulatedCopySizeError](err); isTooMuch {
+			return i, fmt.Sprintf("would grow by more than %d bytes", maxCopiedBytes), "copy less"
+		}
 		if err == nil {
+			// The limit is of all operations together.
+			grown := int64(len(after) - len(text))
+			jsonpatch.AccumulatedCopySizeLimit = max(jsonpatch.AccumulatedCopySizeLimit-max(grown, 0), 1)
 			text = after
 			continue
 		}

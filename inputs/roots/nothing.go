@@ -32,6 +32,10 @@ func NothingIn(t *tree.Tree, field, folder string) error {
 			strings.Join(by, " and "))
 	}
 	if file, err := kustomize.Find(t, folder); err == nil && file != "" {
+		if kustomize.NamesObjects(t, file) {
+			return Nothing(field, "correct its patches and its resources, or remove the custom resource",
+				"%s gives no object: its patches delete all objects, or its resources have none", t.InRepository(file))
+		}
 		return Nothing(field, "add resources to it, or remove the custom resource", "%s gives no object",
 			t.InRepository(file))
 	}

@@ -189,7 +189,12 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		p, _ := errors.AsType[*diag.Diagnostic](NothingIn(t, r.RequestedBy.field("path"), r.Folder))
 		return nil, r.place(*p)
 	}
-	docs = slices.DeleteFunc(docs, isUnmanaged)
+	if docs = slices.DeleteFunc(docs, isUnmanaged); len(docs) == 0 && r.RequestedBy != nil {
+		p, _ := errors.AsType[*diag.Diagnostic](Nothing(r.RequestedBy.field("path"), "remove the annotation from an "+
+			"object that Flux shall apply", "Flux applies no object of the folder %s: the annotations "+
+			"kustomize.toolkit.fluxcd.io/reconcile: disabled and ssa: Ignore exclude all", t.InRepository(r.Folder)))
+		return nil, r.place(*p)
+	}
 	if r.Variables != nil {
 		if docs, err = r.substitute(docs); err != nil {
 			return nil, err

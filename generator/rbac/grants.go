@@ -70,8 +70,8 @@ func accounts(s rbacv1.Subject, namespace string) (id manifest.ID, ok bool) {
 // scope has the rights of an account in one namespace, or in the whole cluster.
 type scope struct {
 	rules []rbacv1.PolicyRule
-	// place is a role that grants the rights to the account by its name, or a binding if no role is in the inputs. It is
-	// nil if only roles for groups of accounts do: these are for another program.
+	// place is a role that grants the rights to the account by its name, or a binding if no role is in the inputs. It
+	// is nil if only roles for groups of accounts do: these are for another program.
 	place *manifest.Object
 	// open means that a role may grant more than the inputs say.
 	open bool

@@ -151,6 +151,20 @@ func (r *Refs) Names(prefix string) []string {
 	return slices.Compact(out)
 }
 
+// TagsAt returns the names of the tags of a commit, sorted, as far as they are known: it sends no request.
+func (r *Repo) TagsAt(commit plumbing.Hash) (out []string) {
+	known := r.listings.since(time.Time{})
+	if known == nil || known.err != nil {
+		return nil
+	}
+	for _, name := range known.refs.Names(tagsPrefix) {
+		if known.refs.Tip(tagsPrefix+name).Commit == commit {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // Resolve returns the tip of a Ref. If it does not exist, the error is [transport.ErrRefNotFound] with a suggestion,
 // or [ErrEmptyRepository].
 func (r *Refs) Resolve(ref Ref) (Tip, error) {

@@ -40,13 +40,25 @@ func (r Repositories) IsOutput(url, revision string) bool {
 type Revision struct {
 	Text  string   // such as branch main
 	Names []string // the names that custom resources can use for it
+	// Commit is the commit that is read, and Tags are names of the same one; they are empty if unknown. A root does not
+	// depend on them: what it reads is the same in each commit in which its files are.
+	Commit string   `json:"-"`
+	Tags   []string `json:"-"`
+}
+
+// isNamed reports whether a name in a custom resource means the revision. Argo CD accepts the start of a commit id, too.
+func (r Revision) isNamed(name string) bool {
+	const shortest = 7
+	return name == "" || name == "HEAD" || slices.Contains(r.Names, name) ||
+		slices.Contains(r.Tags, strings.TrimPrefix(name, "refs/tags/")) ||
+		len(name) >= shortest && strings.HasPrefix(r.Commit, strings.ToLower(name))
 }
 
 // Warn returns a warning if a custom resource wants another revision of the repository in folder than the pipeline
 // reads.
 func (r Repositories) Warn(folder, field, wanted string) diag.List {
 	read, found := r.Revisions[folder]
-	if !found || wanted == "" || wanted == "HEAD" || slices.Contains(read.Names, wanted) {
+	if !found || read.isNamed(wanted) {
 		return nil
 	}
 	return diag.List{diag.OtherRevision.At(field,

@@ -46,7 +46,8 @@ type Revision struct {
 	Tags   []string `json:"-"`
 }
 
-// isNamed reports whether a name in a custom resource means the revision. Argo CD accepts the start of a commit id, too.
+// isNamed reports whether a name in a custom resource means the revision. Argo CD accepts the start of a commit id,
+// too.
 func (r Revision) isNamed(name string) bool {
 	const shortest = 7
 	return name == "" || name == "HEAD" || slices.Contains(r.Names, name) ||

@@ -2,6 +2,7 @@ package gitsync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -188,13 +189,19 @@ func (b *bases) Resolve(ctx context.Context, address, ref string) (string, error
 	}
 	if plumbing.IsHash(ref) {
 		ref = strings.ToLower(ref)
-		return ref, b.Fetch(ctx, address, ref)
+		if err = b.Fetch(ctx, address, ref); errors.Is(err, transport.ErrRefNotFound) {
+			err = &chart.NoRefError{Err: err}
+		}
+		return ref, err
 	}
 	refs, err := r.List(ctx)
 	if err != nil {
 		return "", err
 	}
 	tip, err := refs.Named(ref)
+	if errors.Is(err, transport.ErrRefNotFound) {
+		err = &chart.NoRefError{Err: err}
+	}
 	if err != nil {
 		return "", err
 	}

@@ -131,7 +131,8 @@ func (r *Refs) Named(name string) (Tip, error) {
 		return Tip{}, fmt.Errorf("the default branch of %s: %w", r.remote, transport.ErrRefNotFound)
 	}
 	return Tip{}, fmt.Errorf("%s has neither a tag nor a branch %.100q: %w; %s", r.remote, name,
-		transport.ErrRefNotFound, r.suggest(tagsPrefix, name))
+		transport.ErrRefNotFound, suggestOf("tags and branches",
+			append(r.Names(tagsPrefix), r.Names(headsPrefix)...), name, strings.TrimPrefix(r.head, headsPrefix)))
 }
 
 // isEmpty reports whether the remote has no refs.

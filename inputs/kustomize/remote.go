@@ -176,7 +176,8 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 		if !r.IsFile {
 			hint += "; --source " + shown(r.URL) + "=FOLDER reads a folder in place of it"
 		}
-		cause := diag.Cause{Things: "remote entries", Problem: "are not fetched: --remotes fetches them",
+		cause := diag.Cause{Things: "remote entries", Problem: "are not fetched",
+			Hint:   "list their URLs in build.remotes of the pipeline; --remotes fetches whatever is remote",
 			Reason: shown(r.URL)}
 		if u, err := url.Parse(r.URL); err == nil {
 			cause.Server = u.Host
@@ -185,8 +186,7 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 	}
 	folder, err := c.fetch(of)
 	if missing, ok := errors.AsType[*chart.Error](err); ok {
-		return e, f.because(missing.Cause(), diag.BuildFailed, e.field, missing.Error(),
-			"check the URL, the network and the credentials in build.remotes of the pipeline")
+		return e, f.because(missing.Cause(), diag.BuildFailed, e.field, missing.Error(), missing.Cause().Hint)
 	}
 	if err != nil {
 		return e, f.at(diag.BuildFailed, e.field, err.Error(), "")

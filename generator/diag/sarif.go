@@ -9,7 +9,8 @@ import (
 )
 
 // SARIF prints a log of SARIF 2.1.0, which GitHub code scanning, GitLab and editors read. A rule is a code. A result
-// keeps its fingerprint when it moves to another line. Many problems of one [Cause] are one result with related locations.
+// keeps its fingerprint when it moves to another line. Many problems of one [Cause] are one result with related
+// locations.
 type SARIF struct{}
 
 var _ Printer = SARIF{}

@@ -97,7 +97,8 @@ func (b block) diagnostic() Diagnostic {
 		}
 		lines = append(lines, "at "+OneLine(strings.TrimSuffix(d.Position()+": "+d.Object.String(), ": ")))
 	}
-	return Diagnostic{Severity: b[0].Severity, Code: b[0].Code, Message: strings.Join(lines, "\n"), Hint: b[0].Cause.Hint}
+	return Diagnostic{Severity: b[0].Severity, Code: b[0].Code, Message: strings.Join(lines, "\n"),
+		Hint: b[0].Cause.Hint}
 }
 
 // maxServers is how many hosts a block names.

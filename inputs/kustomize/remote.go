@@ -99,6 +99,9 @@ func splitHost(text string) (host, rest string, segments int, err error) {
 	lower := strings.ToLower(text)
 	isGitHub := strings.HasPrefix(lower, "github.com/") || strings.HasPrefix(lower, "github.com:")
 	isSCP := scheme == "" && (name != "" || isGitHub)
+	if name, _, has := strings.Cut(text, "://"); has && scheme == "" {
+		return "", "", 0, fmt.Errorf("kustomize does not know the scheme %.20q", name)
+	}
 	if scheme == "" && !isSCP {
 		return "", "", 0, fmt.Errorf("its URL has no scheme")
 	}

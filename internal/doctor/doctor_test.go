@@ -145,14 +145,14 @@ func TestRemotesAreAsked(t *testing.T) {
     remotes:
       - {url: `+url+`.git, auth: {usernameEnv: GIT_USER, passwordEnv: GIT_PASSWORD}}
       - {url: `+host+`/org/}
-      - {url: `+host+`/org/repo}
+      - {url: `+host+`/org/other}
       - {url: `+host+`, auth: {usernameEnv: GIT_USER, passwordEnv: NOBODY}}
       - {url: "http://127.0.0.1:1/org/repo"}
 `, login, nil, host, "SITE"), "remotes")
 	want := []string{
 		"ok remotes spec.build.remotes[0]: SITE/org/repo can be read",
 		"ok remotes spec.build.remotes[1]: the server answers; it allows what is below, and a pass will show what is there",
-		"warning remotes spec.build.remotes[2]: git-upload-pack of SITE/org/repo: access denied by the remote: 401 " +
+		"warning remotes spec.build.remotes[2]: git-upload-pack of SITE/org/other: access denied by the remote: 401 " +
 			"Unauthorized: who are you? -> set spec.build.remotes[2].auth if it is a private repository; a server may answer so, too, " +
 			"where there is none, as above repositories",
 		"skipped remotes spec.build.remotes[3]: its credential cannot be read",

@@ -42,6 +42,7 @@ func notAdvised() map[diag.Code]string {
 		diag.SecretAsEnv: nothing, diag.RuntimeDiffers: nothing, diag.NeededAtStart: nothing,
 		diag.SourceUnreachable:    git,
 		diag.ChartUnreachable:     git,
+		diag.RemoteUnreachable:    git,
 		diag.ChartChanged:         git,
 		diag.ChartUnverified:      git,
 		diag.ChartLookup:          git,

@@ -67,8 +67,9 @@ type Options struct {
 	Integrations *integration.Catalogue
 	// Ignore says which objects are meant for no GrafanaAgent of the set.
 	Ignore ignore.Rules
-	// Admit is asked before each unit is rendered whether about so many bytes of memory may be used, and after each unit
-	// that is stored for what it takes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
+	// Admit is asked before each unit is rendered whether about so many bytes of memory may be used, and after each
+	// unit that is stored for what it takes. Its error is [Output.Refused], and nothing more is rendered. Nil: they
+	// may.
 	Admit func(bytes int64) error
 	// KeepBytes is how many bytes of files keep the values that they were printed from, which are several times as
 	// large. [Output.Version] makes those of other files again. Zero means no limit. Store, unless it is nil, returns

@@ -2,7 +2,10 @@ package gitsync
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
+	"path"
 	"reflect"
 	"strings"
 	"sync"
@@ -133,6 +136,13 @@ func (b *bases) Address(raw string) (at string, isAllowed bool) {
 		!strings.HasSuffix(address, ".git") { // not every server finds a repository without it
 		rest, address = rest+".git", address+".git"
 	}
+	if written, has := escaped(where); has && found {
+		if below, isBelow := strings.CutPrefix(written+"/", hostAndPath(e.url)+"/"); isBelow {
+			rest = strings.TrimSuffix("/"+below, "/")
+		}
+	} else if has {
+		address = written
+	}
 	if found {
 		return strings.TrimSuffix(e.url, "/") + rest + query, true
 	}
@@ -143,6 +153,25 @@ func (b *bases) Address(raw string) (at string, isAllowed bool) {
 		return "http://" + address + query, true
 	}
 	return "https://" + address + query, true
+}
+
+// escaped returns the host and path of a URL as they are written, if the path has encoded slashes, which are a part of
+// a name there: files of GitLab's API have them. A path that leads up has none.
+func escaped(raw string) (address string, has bool) {
+	u, err := url.Parse(raw)
+	if err != nil || !strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") || path.Clean(u.Path) != u.Path {
+		return "", false
+	}
+	return hostAndPath(raw), true
+}
+
+// hostAndPath returns them as they are written, without a slash at the end.
+func hostAndPath(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host) + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
 // entry returns the entry that allows an address. Without one, only public addresses are asked.
@@ -188,13 +217,19 @@ func (b *bases) Resolve(ctx context.Context, address, ref string) (string, error
 	}
 	if plumbing.IsHash(ref) {
 		ref = strings.ToLower(ref)
-		return ref, b.Fetch(ctx, address, ref)
+		if err = b.Fetch(ctx, address, ref); errors.Is(err, transport.ErrRefNotFound) {
+			err = &chart.NoRefError{Err: err}
+		}
+		return ref, err
 	}
 	refs, err := r.List(ctx)
 	if err != nil {
 		return "", err
 	}
 	tip, err := refs.Named(ref)
+	if errors.Is(err, transport.ErrRefNotFound) {
+		err = &chart.NoRefError{Err: err}
+	}
 	if err != nil {
 		return "", err
 	}

@@ -184,7 +184,16 @@ func TestFetchedBasesArePinned(t *testing.T) {
 	r.isAway.Store(false)
 
 	r.pipeline.Spec.Charts.Update = "1h"
-	r.want("it is time", r.fresh().pass(), "second", []string{"git /org/lib.git main " + moved})
+	due := r.fresh()
+	due.want("it is time", due.pass(), "second", []string{"git /org/lib.git main " + moved})
+	r.isAway.Store(true)
+	r.edit("b4")
+	report = due.pass()
+	if d := report.Diags; len(d) != 1 || d[0].Code != diag.RemoteUnreachable ||
+		!strings.Contains(d[0].Message, "commit "+moved[:7]+" goes on") ||
+		!strings.Contains(d[0].Hint, "build.remotes") {
+		t.Errorf("away, and it is time: %v", d)
+	}
 }
 
 // TestAForcedPushRemovesThePinnedCommit: the pass goes on where the commit is in the cache.
@@ -484,6 +493,12 @@ func TestWhatABaseHas(t *testing.T) {
 		report := r.pass()
 		if !report.Diags.HasErrors() || r.port() != "second" {
 			t.Errorf("%s: %v %v", entry, r.port(), report.Diags)
+		}
+		text := fmt.Sprint(report.Diags) + report.Diags[0].Hint
+		isAdvised := strings.Contains(text, "existing tags and branches: main") &&
+			strings.Contains(text, "write ?ref= with a branch")
+		if strings.HasSuffix(entry, "?ref=none") && !isAdvised {
+			t.Errorf("%s: %s", entry, text)
 		}
 	}
 	r.commit("entry", r.input(at+"//sub/sub?ref="+deep.Head("main")))

@@ -80,15 +80,15 @@ func (s *Syncer) openCharts(from *start, useNetwork source.UseNetwork) {
 func (s *Syncer) keepCharts(in *source.Inputs) (pins []chart.Pinned, warnings diag.List) {
 	s.chartVersions.End(in.Charts)
 	for _, d := range s.chartVersions.Warnings(in.Charts) {
-		credentials, keys := "charts.repositories", "charts.verify"
-		if d.Of.Kind != chart.Helm {
-			credentials, keys = "build.remotes", "build.remotes[].verify"
+		code, version, keys := diag.RemoteUnreachable, d.Of.Pin.Version, "build.remotes[].verify"
+		switch d.Of.Kind {
+		case chart.Helm:
+			code, version, keys = diag.ChartUnreachable, "version "+version, "charts.verify"
+		case chart.Git:
+			version = "commit " + pipeline.ShortID(version)
 		}
-		found := diag.Diagnostic{
-			Severity: diag.Warning, Code: diag.ChartUnreachable, File: d.Of.URL,
-			Message: d.Reason + "; version " + d.Of.Pin.Version + " goes on, which was rendered last",
-			Hint:    "check the URL, the network and the credentials in " + credentials,
-		}
+		found := code.At("", "%s; %s goes on, which was rendered last", d.Reason, version).WithHint(d.Hint)
+		found.File = d.Of.URL
 		switch {
 		case d.IsUnverified:
 			found.Severity, found.Code = diag.Error, diag.ChartUnverified

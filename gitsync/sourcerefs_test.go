@@ -75,6 +75,34 @@ func TestKustomizationsBuildFromAnotherSource(t *testing.T) {
 	)
 }
 
+// TestACommitThatIsReadIsNoOtherRevision: nor are the start of its id and a tag of it.
+func TestACommitThatIsReadIsNoOtherRevision(t *testing.T) {
+	l, apps, files, _ := twoRepositories(t)
+	at := apps.refs["refs/heads/main"]
+	apps.refs["refs/tags/v1"] = at
+	minute := 1
+	for _, isMoved := range []bool{false, true} {
+		if isMoved {
+			files["deep/b.yaml"] += "# x\n"
+			apps.commit("main", plain(files), minute, "apps")
+		}
+		for _, ref := range []string{"commit: " + at.String(), "name: refs/tags/v1", "tag: v1",
+			"branch: main, commit: " + at.String()[:12]} {
+			l.input(map[string]string{"in/source.yaml": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n" +
+				"metadata: {name: apps, namespace: flux-system}\nspec: {url: " + apps.url + ", ref: {" + ref + "}}\n"})
+			told := 0
+			for _, d := range l.pass().Diags {
+				if d.Code == diag.OtherRevision {
+					told++
+				}
+			}
+			if isMoved != (told > 0) {
+				t.Errorf("%s, moved %v: %d warnings", ref, isMoved, told)
+			}
+		}
+	}
+}
+
 // TestAnObjectOfAnotherSourceIsHeldWithoutItsText: it is built again from the commits of both.
 func TestAnObjectOfAnotherSourceIsHeldWithoutItsText(t *testing.T) {
 	l, apps, files, like := twoRepositories(t)

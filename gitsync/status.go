@@ -53,7 +53,7 @@ type Findings struct {
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
 	Infos    int `json:"infos"`
-	// First are the first of them, errors first, at most [MaxFindings].
+	// First are the first of them, errors first, at most [MaxFindings]. Many problems of one cause are one of these.
 	First diag.List `json:"first"`
 }
 
@@ -61,6 +61,7 @@ type Findings struct {
 func NewFindings(all diag.List) Findings {
 	out := Findings{Errors: all.Count(diag.Error), Warnings: all.Count(diag.Warning), Infos: all.Count(diag.Info),
 		First: diag.List{}}
+	all = all.Together()
 	for _, severity := range []diag.Severity{diag.Error, diag.Warning, diag.Info} {
 		for _, d := range all {
 			if d.Severity == severity && len(out.First) < MaxFindings {

@@ -74,8 +74,8 @@ type Options struct {
 	AllowPrivateRemotes bool
 	// KeepCharts looks up only charts that are new, and uses the versions that are pinned of others.
 	KeepCharts bool
-	// KeepBytes is about how many bytes of objects each source keeps in memory; others are read again from the cache where
-	// they are needed. Default: [source.DefaultKeepBytes].
+	// KeepBytes is about how many bytes of objects each source keeps in memory. Others are read again from the cache
+	// where they are needed. Default: [source.DefaultKeepBytes].
 	KeepBytes int64
 	// Version of agentry, for the trailers of commits.
 	Version string

@@ -118,8 +118,8 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 			"apps", "path: ./apps\ntargetNamespace: shop\nnamePrefix: p-\nnameSuffix: -s\n"+
 				"commonMetadata: {labels: {team: a}}"),
 			app + "  ServiceMonitor/shop/p-shop-s of apps/monitor.yaml:1 map[team:a] ${CLUSTER:=none}\n" +
-				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: Flux " +
-				"would replace it, and nothing does so here\n" + own},
+				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: nothing " +
+				"replaces it here\n" + own},
 		"a suspended one": {kustomization("apps", "path: ./apps\nsuspend: true"), app +
 			"  clusters/prod/apps.yaml:7:3: info[builds-nothing]: spec.suspend: Flux does not reconcile it, so it is not " +
 			"built\n" + own},
@@ -157,8 +157,8 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 		"variables of an encrypted Secret": {substituted + "-- clusters/prod/vars.yaml --\n" + config +
 			"-- clusters/prod/secret.yaml --\n" + strings.Replace(secret, "hunter22}", "'ENC[x]'}\nsops: {}", 1),
 			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] ${CLUSTER}\n" +
-				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: Flux " +
-				"would replace it, and nothing does so here\n" +
+				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: nothing " +
+				"replaces it here\n" +
 				"  clusters/prod/apps.yaml:8:63: warning[encrypted-secret]: spec.postBuild.substituteFrom[1]: Secret " +
 				"flux-system/vars cannot be decrypted: nothing is decrypted here\n" + own +
 				"  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n"},

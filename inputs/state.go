@@ -3,16 +3,19 @@ package inputs
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
+	"unicode/utf8"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/argocd"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
@@ -33,6 +36,7 @@ type State struct {
 	isThere     bool
 	objects     []roots.Object // ConfigMaps and Secrets
 	apiVersions []string
+	first       map[manifest.ID]stated // what was read, until the whole folder is
 }
 
 // State returns the state of the cluster, which is empty if no folder describes it.
@@ -58,10 +62,11 @@ func (s *search) readState() error {
 	}
 	s.layout.covered[folder] = true
 	state := &s.layout.state
-	state.isThere, state.Namespaces = true, map[string]map[string]string{}
+	state.isThere, state.Namespaces, state.first = true, map[string]map[string]string{}, map[manifest.ID]stated{}
 	if err := s.readStateBelow(folder, 0); err != nil {
 		return err
 	}
+	state.first = nil
 	slices.Sort(state.apiVersions)
 	state.apiVersions = slices.Compact(state.apiVersions)
 	state.objects = s.allowed(state.objects)
@@ -109,23 +114,17 @@ func (s *search) readStateFile(name string) error {
 		state.readAPIVersions(name, text)
 		return nil
 	}
-	for doc := range bytes.SplitSeq(append([]byte("\n"), text...), []byte("\n---")) {
-		var object map[string]any
-		if err := yaml.Unmarshal(doc, &object); err != nil { // the error could quote a value
-			state.report(diag.InvalidYAML, name, 0, "is not valid YAML, so it says nothing about the cluster",
-				"write it as kubectl get -o yaml prints it")
-			return nil
-		}
-		items, isList := object["items"].([]any)
-		if !isList {
-			items = []any{object}
-		}
-		for _, item := range items {
-			if object, _ := item.(map[string]any); len(object) > 0 {
-				state.add(name, object)
-			}
-		}
+	docs, found := manifest.Documents(manifest.File{Path: name, Data: text})
+	state.Diags = append(state.Diags, found...)
+	if len(docs)+len(found) == 0 && !utf8.Valid(text) {
+		state.report(diag.NotUTF8, name, 1, "is encrypted or no text, so it says nothing about the cluster",
+			"write it as kubectl get -o yaml prints it")
 	}
+	found = nil
+	for _, d := range docs {
+		found = append(found, state.read(stated{Document: d, fields: d.Fields})...)
+	}
+	state.Diags = append(state.Diags, found...)
 	return nil
 }
 
@@ -152,32 +151,153 @@ func (s *State) readAPIVersions(name string, text []byte) {
 	}
 }
 
-// add adds an object of a file.
-func (s *State) add(file string, object map[string]any) {
-	meta, _ := object["metadata"].(map[string]any)
-	kind, _ := object["kind"].(string)
-	apiVersion, _ := object["apiVersion"].(string)
-	name, _ := meta["name"].(string)
-	namespace, _ := meta["namespace"].(string)
-	switch {
-	case name == "":
-	case apiVersion == "v1" && kind == manifest.NamespaceKind:
-		labels := map[string]string{}
-		found, _ := meta["labels"].(map[string]any)
-		for key, value := range found {
-			labels[key], _ = value.(string)
+// stated is an object in a file of the folder.
+type stated struct {
+	manifest.Document
+	prefix string // of the paths of its fields in the document: empty, or such as items[3].
+	fields map[string]any
+	id     diag.Object
+}
+
+var _ manifest.Origin = stated{}
+
+// Find implements [manifest.Origin].
+func (o stated) Find(_, path string) (file string, line, column int) {
+	line, column = o.Position(strings.TrimSuffix(o.prefix+path, "."))
+	return o.File(), line, column
+}
+
+// finding returns a list with a finding about a field of the object.
+func (o stated) finding(d diag.Diagnostic, hint string) diag.List {
+	d.Object, d.Hint = o.id, hint
+	d.File, d.Line, d.Column = o.Find("", d.Path)
+	return diag.List{d}
+}
+
+// read reads an object or those of a List, and returns what is wrong with them.
+func (s *State) read(o stated) (found diag.List) {
+	items, isList := o.fields["items"].([]any)
+	for i, item := range items {
+		one := stated{Document: o.Document, prefix: fmt.Sprintf("%sitems[%d].", o.prefix, i)}
+		if one.fields, _ = item.(map[string]any); len(one.fields) == 0 {
+			continue
 		}
-		s.Namespaces[name] = labels
-	case apiVersion == "v1" && (kind == "ConfigMap" || kind == "Secret"):
-		if kind == "Secret" && object["sops"] == nil {
-			object = roots.AsStub(object)
+		if found = append(found, s.read(one)...); len(found) > manifest.MaxFindings {
+			return found
 		}
-		s.objects = append(s.objects, roots.Object{
-			Built:  manifest.Built{Authors: []manifest.Author{{File: file}}},
-			Object: diag.Object{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name}, Value: object})
-	case kind == "CustomResourceDefinition":
-		s.define(object)
 	}
+	if isList {
+		return found
+	}
+	o.id.APIVersion, _ = o.fields["apiVersion"].(string)
+	o.id.Kind, _ = o.fields["kind"].(string)
+	meta, _ := o.fields["metadata"].(map[string]any)
+	o.id.Namespace, _ = meta["namespace"].(string)
+	o.id.Name, _ = meta["name"].(string)
+	return s.add(o)
+}
+
+// group returns the API group of the object, which may be empty, and the version.
+func (o stated) group() (group, version string) {
+	group, version, hasGroup := strings.Cut(o.id.APIVersion, "/")
+	if !hasGroup {
+		return "", group
+	}
+	return group, version
+}
+
+// statedKinds are the kinds that say something about a cluster, with their API group.
+var statedKinds = map[string]string{"ConfigMap": "", "Secret": "", manifest.NamespaceKind: "",
+	"CustomResourceDefinition": "apiextensions.k8s.io"}
+
+// misspelt returns the kind and apiVersion that an object seems to mean, if it does not say so.
+func (o stated) misspelt() (kind, apiVersion string, found bool) {
+	group, version := o.group()
+	for kind, of := range statedKinds {
+		isVersion := version == "v1" || of != "" && version == "v1beta1"
+		if strings.EqualFold(o.id.Kind, kind) && (group == of || group == "") &&
+			(o.id.Kind != kind || group != of || !isVersion) {
+			return kind, path.Join(of, "v1"), true
+		}
+	}
+	return "", "", false
+}
+
+// add adds an object, and returns what is wrong with it. Objects of other kinds say nothing about the cluster.
+func (s *State) add(o stated) diag.List {
+	if kind, apiVersion, found := o.misspelt(); found {
+		return o.finding(diag.UnknownKind.At("apiVersion",
+			"there is no kind %.100q with apiVersion %.100q, so it does not count", o.id.Kind, o.id.APIVersion),
+			fmt.Sprintf("write kind: %s and apiVersion: %s", kind, apiVersion))
+	}
+	group, _ := o.group()
+	if of, isStated := statedKinds[o.id.Kind]; !isStated || of != group {
+		return nil
+	}
+	isReferred := o.id.Kind == "ConfigMap" || o.id.Kind == "Secret"
+	missing := ""
+	if isReferred && o.id.Namespace == "" {
+		missing = "metadata.namespace"
+	}
+	if o.id.Name == "" {
+		missing = "metadata.name"
+	}
+	if missing != "" {
+		return o.finding(diag.InvalidMetadata.At(missing, "is required, so the object does not count"),
+			"write it as kubectl get -o yaml prints it")
+	}
+	id := manifest.IDOf(o.id)
+	if first, isThere := s.first[id]; isThere {
+		file, line, _ := first.Find("", "")
+		return o.finding(diag.DuplicateObject.At("", "already described at %s:%d; that description counts", file, line),
+			"remove one of them")
+	}
+	s.first[id] = o
+	switch {
+	case isReferred:
+		return s.addReferred(o)
+	case o.id.Kind == manifest.NamespaceKind:
+		return s.addNamespace(o)
+	}
+	s.define(o.fields)
+	return nil
+}
+
+// addReferred adds a ConfigMap or Secret.
+func (s *State) addReferred(o stated) (found diag.List) {
+	value := o.fields
+	if o.id.Kind == "Secret" && value["sops"] == nil {
+		if argocd.IsCluster(value) && !argocd.ParseCluster(value).IsKnown() {
+			found = o.finding(diag.InvalidSecret.At("", "declares a cluster to Argo CD without its name and server"),
+				"write name and server in stringData: they are no secrets, and config is not needed")
+		}
+		value = roots.AsStub(value)
+	}
+	s.objects = append(s.objects, roots.Object{Object: o.id, Value: value,
+		Built: manifest.Built{Authors: []manifest.Author{{File: o.File()}}, Origin: o}})
+	return found
+}
+
+// addNamespace adds the labels of a Namespace.
+func (s *State) addNamespace(o stated) (found diag.List) {
+	meta, _ := o.fields["metadata"].(map[string]any)
+	written, _ := meta["labels"].(map[string]any)
+	labels := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(written)) {
+		text, isText := written[key].(string)
+		if !isText {
+			found = append(found, o.finding(diag.InvalidMetadata.At("metadata.labels["+key+"]", "is no text, so the "+
+				"Namespace does not count"), "quote it")...)
+		}
+		labels[key] = text
+	}
+	for _, d := range manifest.Namespaces(map[string]map[string]string{o.id.Name: labels}, o.File()).Diags {
+		found = append(found, o.finding(d, cmp.Or(d.Hint, "correct it"))...)
+	}
+	if len(found) == 0 {
+		s.Namespaces[o.id.Name] = labels
+	}
+	return found
 }
 
 // define adds the API versions of a CustomResourceDefinition.

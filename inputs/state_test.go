@@ -67,6 +67,9 @@ func TestTheStateOfACluster(t *testing.T) {
 		"a stub": {"Secret", "-- state/vars.yaml --\n" + namespace + "---\n" + secret,
 			"error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is unknown: the stub of Secret " +
 				"flux-system/vars has none\n"},
+		"no data": {"ConfigMap", "-- state/vars.yaml --\n" + strings.Replace(vars, "data: {CLUSTER: prod}\n", "", 1),
+			"warning[flux-variable]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars has no data, so it " +
+				"gives no variable\n"},
 		"a broken file": {"ConfigMap", "-- state/vars.yaml --\n" + vars + "-- state/x.yaml --\na: {\n", "map[] prod\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -207,6 +207,7 @@ const (
 const (
 	SourceUnreachable    Code = "source-unreachable"
 	ChartUnreachable     Code = "chart-unreachable"
+	RemoteUnreachable    Code = "remote-unreachable"
 	ChartChanged         Code = "chart-changed"
 	ChartUnverified      Code = "chart-unverified"
 	ChartLookup          Code = "chart-lookup"

@@ -43,14 +43,6 @@ func (o Object) String() string {
 	return o.Kind + "/" + o.Namespace + "/" + o.Name
 }
 
-// Cause is what problems have in common, such as charts that cannot be fetched.
-type Cause struct {
-	// Things and Problem are the subject and the predicate of a sentence about all of them.
-	Things, Problem string
-	// Server is the host of one thing, and Reason what is wrong with it.
-	Server, Reason string
-}
-
 // Diagnostic is one problem. Whoever finds it fills in what they know; their callers add the rest on its way up. Its
 // JSON is the same everywhere.
 type Diagnostic struct {
@@ -97,6 +89,12 @@ func (d Diagnostic) As(s Severity) Diagnostic {
 // WithHint returns the diagnostic with a hint.
 func (d Diagnostic) WithHint(hint string) Diagnostic {
 	d.Hint = hint
+	return d
+}
+
+// Because returns the diagnostic with what it has in common with others, and the hint for all of them.
+func (d Diagnostic) Because(cause Cause) Diagnostic {
+	d.Cause, d.Hint = cause, cause.Hint
 	return d
 }
 

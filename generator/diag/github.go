@@ -11,6 +11,8 @@ import (
 // the lines of a pull request.
 //
 //	::error file=api.yaml,line=12,col=7,title=unknown-field::ServiceMonitor/team-a/api: ...
+//
+// Many problems of one [Cause] are one annotation, at the first.
 type GitHub struct{}
 
 var _ Printer = GitHub{}
@@ -18,7 +20,7 @@ var _ Printer = GitHub{}
 // Print implements Printer.
 func (GitHub) Print(w io.Writer, list List) error {
 	out := bufio.NewWriter(w)
-	for _, d := range list.once() {
+	for _, d := range list.once().Together() {
 		out.WriteString("::" + githubCommand(d.Severity) + " " + githubProperties(d) + "::" + githubMessage(d) + "\n")
 	}
 	return out.Flush()

@@ -9,7 +9,8 @@ import (
 )
 
 // SARIF prints a log of SARIF 2.1.0, which GitHub code scanning, GitLab and editors read. A rule is a code. A result
-// keeps its fingerprint when it moves to another line.
+// keeps its fingerprint when it moves to another line. Many problems of one [Cause] are one result with related
+// locations.
 type SARIF struct{}
 
 var _ Printer = SARIF{}
@@ -46,6 +47,7 @@ type (
 		Level        string            `json:"level"`
 		Message      sarifText         `json:"message"`
 		Locations    []sarifLocation   `json:"locations,omitempty"`
+		Related      []sarifLocation   `json:"relatedLocations,omitempty"`
 		Fingerprints map[string]string `json:"partialFingerprints"`
 	}
 	sarifLocation struct {
@@ -73,14 +75,23 @@ func (SARIF) Print(w io.Writer, list List) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "agentry", Rules: []sarifRule{}}
 	rules := map[Code]int{}
-	for _, d := range list.once() {
-		at, known := rules[d.Code]
+	add := func(result sarifResult) {
+		code := Code(result.Rule)
+		at, known := rules[code]
 		if !known {
 			at = len(run.Tool.Driver.Rules)
-			rules[d.Code] = at
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, newSarifRule(d.Code))
+			rules[code] = at
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, newSarifRule(code))
 		}
-		run.Results = append(run.Results, newSarifResult(d, at))
+		result.Index = at
+		run.Results = append(run.Results, result)
+	}
+	apart, blocks := list.once().together()
+	for _, d := range apart {
+		add(newSarifResult(d, d.Problem()))
+	}
+	for _, b := range blocks {
+		add(newSarifBlock(b))
 	}
 	return WriteJSON(w, sarifLog{
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -96,15 +107,28 @@ func newSarifRule(code Code) sarifRule {
 	return sarifRule{ID: string(code), Short: sarifText{info.Summary}, Help: sarifText{info.Help}}
 }
 
-func newSarifResult(d Diagnostic, rule int) sarifResult {
-	text := d.fullText()
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(d.Code), d.Object.String(), d.Source, d.File,
-		d.Problem()},
+// newSarifResult returns a result. Its identity is, beside its object and file, what stays the same when it moves.
+func newSarifResult(d Diagnostic, identity string) sarifResult {
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(d.Code), d.Object.String(), d.Source, d.File, identity},
 		"\x00")))
-	out := sarifResult{
-		Rule: string(d.Code), Index: rule, Level: sarifLevel(d.Severity), Message: sarifText{Plain(text)},
-		Fingerprints: map[string]string{"agentry/v1": hex.EncodeToString(sum[:])},
+	return sarifResult{
+		Rule: string(d.Code), Level: sarifLevel(d.Severity), Message: sarifText{Plain(d.fullText())},
+		Fingerprints: map[string]string{"agentry/v1": hex.EncodeToString(sum[:])}, Locations: sarifLocations(d),
 	}
+}
+
+// newSarifBlock returns one result at the first place, to which the others are related.
+func newSarifBlock(b block) sarifResult {
+	out := newSarifResult(b.diagnostic(), b.title())
+	out.Locations = sarifLocations(b[0])
+	for _, d := range b[1:] {
+		out.Related = append(out.Related, sarifLocations(d)...)
+	}
+	return out
+}
+
+// sarifLocations returns the place of a finding, if it is known.
+func sarifLocations(d Diagnostic) []sarifLocation {
 	var at sarifLocation
 	if d.File != "" && d.File != "-" {
 		at.Physical = &sarifPhysical{}
@@ -116,10 +140,10 @@ func newSarifResult(d Diagnostic, rule int) sarifResult {
 	if name := d.Object.String(); name != "" {
 		at.Logical = []sarifLogical{{Name: OneLine(name), Kind: "object"}}
 	}
-	if at.Physical != nil || at.Logical != nil {
-		out.Locations = []sarifLocation{at}
+	if at.Physical == nil && at.Logical == nil {
+		return nil
 	}
-	return out
+	return []sarifLocation{at}
 }
 
 func sarifLevel(s Severity) string {

@@ -55,7 +55,7 @@ func TestSARIFFingerprintsStay(t *testing.T) {
 	moved, other := d, d
 	moved.Line, moved.Column = 40, 1
 	other.Message = "another one"
-	of := func(d Diagnostic) string { return newSarifResult(d, 0).Fingerprints["agentry/v1"] }
+	of := func(d Diagnostic) string { return newSarifResult(d, d.Problem()).Fingerprints["agentry/v1"] }
 	if of(d) != of(moved) || of(d) == of(other) {
 		t.Error("a fingerprint follows the line, or does not follow the message")
 	}

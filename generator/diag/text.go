@@ -2,11 +2,8 @@ package diag
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,13 +40,7 @@ func (t Text) Print(w io.Writer, list List) error {
 	out := bufio.NewWriter(w)
 	list = list.once()
 	quoter := &Quoter{Input: t.Input}
-	causes := map[string]List{}
-	for _, d := range list {
-		if d.Cause != (Cause{}) {
-			causes[d.Cause.Things] = append(causes[d.Cause.Things], d)
-		}
-	}
-	apart := slices.DeleteFunc(list, func(d Diagnostic) bool { return len(causes[d.Cause.Things]) > maxApart })
+	apart, blocks := list.together()
 	worst := apart.worst(maxPrinted)
 	for _, d := range worst {
 		out.WriteString(t.one(d, quoter))
@@ -57,10 +48,8 @@ func (t Text) Print(w io.Writer, list List) error {
 	if more := len(apart) - len(worst); more > 0 {
 		fmt.Fprintf(out, "and %d more: --format json lists all\n", more)
 	}
-	for _, cause := range slices.Sorted(maps.Keys(causes)) {
-		if of := causes[cause]; len(of) > maxApart {
-			out.WriteString(t.together(of))
-		}
+	for _, of := range blocks {
+		out.WriteString(t.one(of.diagnostic(), quoter))
 	}
 	return out.Flush()
 }
@@ -87,49 +76,6 @@ func (l List) worst(n int) List {
 	}
 	return out
 }
-
-// maxApart is how many problems of one cause are printed apart. More are one block after all others, so that it does
-// not hide them.
-const maxApart = 3
-
-// together prints problems of one cause as one block.
-func (t Text) together(list List) string {
-	var b strings.Builder
-	first := list[0]
-	b.WriteString(t.paint(severityColor(first.Severity), string(first.Severity)+"["+string(first.Code)+"]") + ": ")
-	count, reasons := map[string]int{}, map[string]string{}
-	for _, d := range list {
-		if count[d.Cause.Server]++; count[d.Cause.Server] == 1 {
-			reasons[d.Cause.Server] = d.Cause.Reason
-		}
-	}
-	servers := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
-	})
-	of := servers[0]
-	if len(servers) > 1 {
-		of = fmt.Sprintf("%d hosts", len(servers))
-	}
-	fmt.Fprintf(&b, "%d %s of %s %s\n", len(list), first.Cause.Things, OneLine(of), first.Cause.Problem)
-	for i, server := range servers {
-		if i == maxServers {
-			fmt.Fprintf(&b, "  and %d more hosts\n", len(servers)-i)
-			break
-		}
-		fmt.Fprintf(&b, "  %s (%d): %s\n", OneLine(server), count[server], indented(reasons[server]))
-	}
-	for i, d := range list {
-		if i == maxApart {
-			fmt.Fprintf(&b, "  and %d more: --format json lists all\n", len(list)-i)
-			break
-		}
-		b.WriteString("  at " + OneLine(strings.TrimSuffix(d.Position()+": "+d.Object.String(), ": ")) + "\n")
-	}
-	return b.String()
-}
-
-// maxServers is how many hosts a block names.
-const maxServers = 10
 
 func (t Text) one(d Diagnostic, quoter *Quoter) string {
 	var b strings.Builder

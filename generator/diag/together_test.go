@@ -10,38 +10,86 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
+// away returns problems of one cause, and the real one.
+func away(n int) (list diag.List) {
+	for i := range n {
+		d := diag.BuildFailed.At("spec.chart", "chart%d: no such host", i)
+		d.File, d.Line = fmt.Sprintf("%d.yaml", i), 1
+		d.Cause = diag.Cause{Things: "charts", Problem: "cannot be fetched", Hint: "check the network",
+			Server: []string{"a.example.com", "b.example.com"}[i%2], Reason: "no such host"}
+		d.Object = diag.Object{Kind: "HelmRelease", Name: fmt.Sprint(i)}
+		list = append(list, d)
+	}
+	real := diag.BuildFailed.At("spec.path", "the real one")
+	real.File = "z.yaml"
+	return append(list, real)
+}
+
 // TestProblemsOfOneCauseAreOneBlock after all others, unless they are few.
 func TestProblemsOfOneCauseAreOneBlock(t *testing.T) {
 	t.Parallel()
-	of := func(n int) (list diag.List) {
-		for i := range n {
-			d := diag.BuildFailed.At("spec.chart", "chart%d: no such host", i)
-			d.File, d.Line = fmt.Sprintf("%d.yaml", i), 1
-			d.Cause = diag.Cause{Things: "charts", Problem: "cannot be fetched",
-				Server: []string{"a.example.com", "b.example.com"}[i%2], Reason: "no such host"}
-			d.Object = diag.Object{Kind: "HelmRelease", Name: fmt.Sprint(i)}
-			list = append(list, d)
-		}
-		real := diag.BuildFailed.At("spec.path", "the real one")
-		real.File = "z.yaml"
-		return append(list, real)
-	}
 	var few, many strings.Builder
-	if err := (diag.Text{}).Print(&few, of(3)); err != nil || strings.Count(few.String(), "\n") != 4 {
+	if err := (diag.Text{}).Print(&few, away(3)); err != nil || strings.Count(few.String(), "\n") != 4 {
 		t.Errorf("%v\n%s", err, few.String())
 	}
-	if err := (diag.Text{}).Print(&many, of(5)); err != nil {
+	if err := (diag.Text{}).Print(&many, away(5)); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(`z.yaml: error[build-failed]: spec.path: the real one
 error[build-failed]: 5 charts of 2 hosts cannot be fetched
-  a.example.com (3): no such host
-  b.example.com (2): no such host
-  at 0.yaml:1: HelmRelease/0
-  at 1.yaml:1: HelmRelease/1
-  at 2.yaml:1: HelmRelease/2
-  and 2 more: --format json lists all
+    a.example.com (3): no such host
+    b.example.com (2): no such host
+    at 0.yaml:1: HelmRelease/0
+    at 1.yaml:1: HelmRelease/1
+    at 2.yaml:1: HelmRelease/2
+    and 2 more: --format json lists all
+  hint: check the network
 `, many.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestABlockIsOneAnnotation, and one result of a log: a step of GitHub shows 10. Programs get all.
+func TestABlockIsOneAnnotation(t *testing.T) {
+	t.Parallel()
+	var annotations, log, data strings.Builder
+	for out, p := range map[*strings.Builder]diag.Printer{&annotations: diag.GitHub{}, &log: diag.SARIF{},
+		&data: diag.JSON{}} {
+		if err := p.Print(out, away(48)); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff("::error file=z.yaml,title=build-failed::spec.path: the real one\n"+
+		"::error file=0.yaml,line=1,title=build-failed::48 charts of 2 hosts cannot be fetched%0A"+
+		"a.example.com (24): no such host%0Ab.example.com (24): no such host%0A"+
+		"at 0.yaml:1: HelmRelease/0%0Aat 1.yaml:1: HelmRelease/1%0Aat 2.yaml:1: HelmRelease/2%0A"+
+		"and 45 more: --format json lists all%0Ahint: check the network\n", annotations.String()); diff != "" {
+		t.Error(diff)
+	}
+	if text := log.String(); strings.Count(text, "ruleIndex") != 2 || strings.Count(text, `"uri"`) != 49 {
+		t.Error(text)
+	}
+	if n := strings.Count(data.String(), `"code"`); n != 49 {
+		t.Errorf("%d findings for programs", n)
+	}
+}
+
+// TestTheFingerprintOfABlockStays when there are more of them.
+func TestTheFingerprintOfABlockStays(t *testing.T) {
+	t.Parallel()
+	of := func(n int) (out string) {
+		var log strings.Builder
+		if err := (diag.SARIF{}).Print(&log, away(n)); err != nil {
+			t.Error(err)
+		}
+		for line := range strings.Lines(log.String()) {
+			if strings.Contains(line, "agentry/v1") {
+				out = line
+			}
+		}
+		return out
+	}
+	if of(5) == "" || of(5) != of(48) {
+		t.Error("the fingerprint follows the number")
 	}
 }

@@ -118,7 +118,7 @@ type Object struct {
 	IsForeign bool
 	// IsPassed means that the object is passed through: [Object.Passed] returns it.
 	IsPassed bool
-	// HasValue means that the object can be used. One that is left out can be if that is only because of unknown fields.
+	// HasValue means that the object can be used. One that is left out can be used if only unknown fields are wrong.
 	HasValue bool
 	// Targets are the namespaces that a monitor names for its targets.
 	Targets []TargetNamespaces

@@ -207,7 +207,8 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("broken %d, invalid %v, but %v", result.Broken, result.Invalid, result.Diags)
 		}
 		for _, o := range result.Objects {
-			if meta := o.Value().(typed).GetObjectMeta(); meta.GetName() != o.Name || meta.GetNamespace() != o.Namespace {
+			meta := o.Value().(typed).GetObjectMeta()
+			if meta.GetName() != o.Name || meta.GetNamespace() != o.Namespace {
 				t.Errorf("metadata of %s: %v", o.ID, meta)
 			}
 			// A Go value has fields that were absent, which get their defaults when they are

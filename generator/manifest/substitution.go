@@ -108,14 +108,13 @@ func (s *substitutionSearch) text(path, text string, elsewhere bool) {
 		return
 	}
 	variable := "${" + match[2] + "}" // without a default, which may be a credential
-	const hint = "write the value, or read the repository with build: flux; to keep the text, annotate the object " +
-		"with " + fluxKeepsText + ": disabled"
+	const hint = "write the value, or read the repository with build: flux, if a Kustomization has it in postBuild; " +
+		"to keep the text, annotate the object with " + fluxKeepsText + ": disabled"
 	if i, found := s.caused[path]; found {
 		(*s.findings)[i].Hint = "Flux would replace " + variable +
 			", and agentry reads it as it is: write the value, or read the repository with build: flux"
 	} else if !elsewhere {
-		s.warn(diag.FluxVariable, path, variable+" is used as text: Flux would replace it, and nothing does so here",
-			hint)
+		s.warn(diag.FluxVariable, path, variable+" is used as text: nothing replaces it here", hint)
 	}
 }
 

@@ -70,8 +70,8 @@ func accounts(s rbacv1.Subject, namespace string) (id manifest.ID, ok bool) {
 // scope has the rights of an account in one namespace, or in the whole cluster.
 type scope struct {
 	rules []rbacv1.PolicyRule
-	// place is a role that grants the rights to the account or to its namespace, or a binding if no role is in the
-	// inputs. It is nil if only roles for everybody do: these are for another program.
+	// place is a role that grants the rights to the account by its name, or a binding if no role is in the inputs. It
+	// is nil if only roles for groups of accounts do: these are for another program.
 	place *manifest.Object
 	// open means that a role may grant more than the inputs say.
 	open bool
@@ -104,28 +104,23 @@ func (g *Grants) of(account manifest.ID) map[string]*scope {
 			if out[binding.Namespace] == nil {
 				out[binding.Namespace] = &scope{}
 			}
-			g.grant(out[binding.Namespace], binding, id.Namespace == "")
+			g.grant(out[binding.Namespace], binding, id.Name == "")
 		}
 	}
 	return out
 }
 
-// isBound reports whether a binding names an account or all accounts of its namespace.
-func (g *Grants) isBound(account manifest.ID) bool {
-	return len(g.bindings[account])+len(g.bindings[manifest.ID{Kind: account.Kind, Namespace: account.Namespace}]) > 0
-}
-
-// grant adds the rights that a binding grants, maybe to everybody.
-func (g *Grants) grant(s *scope, binding *manifest.Object, toAll bool) {
+// grant adds the rights that a binding grants, maybe to a group of accounts.
+func (g *Grants) grant(s *scope, binding *manifest.Object, toGroup bool) {
 	roles := g.roles[roleOf(binding)]
 	if len(roles) == 0 {
 		s.open = true
-		if s.place == nil && !toAll {
+		if s.place == nil && !toGroup {
 			s.place = binding
 		}
 		return
 	}
-	if !toAll {
+	if !toGroup {
 		s.place = roles[0]
 	}
 	for _, role := range roles {

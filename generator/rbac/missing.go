@@ -21,10 +21,11 @@ type Account struct {
 }
 
 // Missing returns a finding for each need that is not granted to an account, if a binding in the inputs names the
-// account or all of its namespace: a role for everybody (system:authenticated) is another program's. Namespaces that
-// lack the same share one finding.
+// account. What a group of accounts may do (system:serviceaccounts:NAMESPACE, system:authenticated), the account may
+// do, but such a role is another program's if it lacks something, as those that pull images on OpenShift. Namespaces
+// that lack the same share one finding.
 func (g *Grants) Missing(a Account) diag.List {
-	if !g.isBound(a.ID) {
+	if len(g.bindings[a.ID]) == 0 {
 		return nil
 	}
 	granted := g.of(a.ID)

@@ -110,6 +110,12 @@ func TestRightsAreThoseOfTheAuthorizer(t *testing.T) {
 		"all accounts": {strings.ReplaceAll(clusterBinding,
 			"kind: ServiceAccount, name: agent, namespace: m", "kind: Group, name: 'system:serviceaccounts'") +
 			"---\n" + role + "[]", nil, ""},
+		"accounts of its namespace, for another program": {strings.ReplaceAll(inShop, "shop", "images") +
+			"subjects: [{kind: Group, name: 'system:serviceaccounts:m'}]\nroleRef: {kind: ClusterRole, name: r}\n---\n" +
+			role + "[]", []string{"shop"}, ""},
+		"accounts of its namespace, in a namespace": {strings.ReplaceAll(inShop, "shop", "m") +
+			"subjects: [{kind: Group, name: 'system:serviceaccounts:m'}]\nroleRef: {kind: ClusterRole, name: r}\n---\n" +
+			role + watchPods, []string{"m"}, ""},
 		"everybody, in a namespace of another program": {strings.ReplaceAll(inShop, "shop", "info") +
 			"subjects: [{kind: Group, name: 'system:authenticated'}]\nroleRef: {kind: ClusterRole, name: r}\n---\n" +
 			role + "[]", []string{"shop"}, ""},

@@ -56,7 +56,9 @@ func (p Policies) Of(id manifest.ID, o *manifest.Object) Policy {
 
 // OfEncrypted returns the policy of a Secret or ConfigMap that SOPS encrypted.
 func (p Policies) OfEncrypted(id manifest.ID, o *manifest.Encrypted) Policy {
-	return p.of(id, func(types []string) bool { return matches(types, cmp.Or(o.Type, string(corev1.SecretTypeOpaque))) })
+	return p.of(id, func(types []string) bool {
+		return matches(types, cmp.Or(o.Type, string(corev1.SecretTypeOpaque)))
+	})
 }
 
 func (p Policies) of(id manifest.ID, hasType func(types []string) bool) Policy {

@@ -52,27 +52,38 @@ func validateBuild(b Build) findings {
 		f.add(validateRepositoryPath("spec.build.cluster", b.Cluster))
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Plugins)) {
-		f.check(slices.Contains(argocd.Plugins(), b.Plugins[name]), fmt.Sprintf("spec.build.plugins[%s]", name),
+		f.check(slices.Contains(argocd.Plugins(), b.Plugins[name]), "spec.build.plugins."+name,
 			"write "+string(argocd.KustomizeSOPS), "%q cannot be built in place of a plugin", b.Plugins[name])
 	}
 	for i, r := range b.Remotes {
 		at := fmt.Sprintf("spec.build.remotes[%d]", i)
 		f.add(validateRemoteURL(at+".url", r.URL))
-		isOther := func(other Remote) bool { return other.URL == r.URL }
-		f.check(slices.IndexFunc(b.Remotes, isOther) == i, at+".url", "write it once", "is there already")
+		isSame := func(other Remote) bool { return other.address() == r.address() }
+		first := slices.IndexFunc(b.Remotes, isSame)
+		f.check(first == i, at+".url", "write it once: it allows all protocols, with or without .git",
+			"is the same place as spec.build.remotes[%d].url", first)
 		f.add(validateAuth(at+".auth", r.URL, r.Auth))
 		f.add(validateVerify(at+".verify", r.Verify))
 	}
 	return f
 }
 
+// address returns the host and path of what a remote allows.
+func (r Remote) address() string {
+	const below = "/-" // the URL may be a host
+	address := strings.TrimSuffix(RepositoryAddress(strings.TrimSuffix(r.URL, "/")+below), below)
+	return strings.TrimSuffix(address, ".git")
+}
+
 // validateRemoteURL checks the URL of a repository, or of what is above repositories.
 func validateRemoteURL(path, raw string) findings {
 	var f findings
-	if u, err := url.Parse(raw); err == nil && u.Host != "" && strings.Trim(u.Path, "/") == "" {
+	u, err := url.Parse(raw)
+	f.check(err != nil || !strings.Contains(u.Host+u.Path, "*"), path, "write what is above the repositories",
+		"must not hold *: a URL allows what is below it")
+	if err == nil && u.Host != "" && strings.Trim(u.Path, "/") == "" {
 		raw = strings.TrimSuffix(raw, "/") + "/-" // a whole host
 	}
 	f.add(validateRepositoryURL(path, raw))
-	f.check(!strings.Contains(raw, "?"), path, "", "must not hold a query")
 	return f
 }

@@ -131,7 +131,8 @@ func (r *Refs) Named(name string) (Tip, error) {
 		return Tip{}, fmt.Errorf("the default branch of %s: %w", r.remote, transport.ErrRefNotFound)
 	}
 	return Tip{}, fmt.Errorf("%s has neither a tag nor a branch %.100q: %w; %s", r.remote, name,
-		transport.ErrRefNotFound, r.suggest(tagsPrefix, name))
+		transport.ErrRefNotFound, suggestOf("tags and branches",
+			append(r.Names(tagsPrefix), r.Names(headsPrefix)...), name, strings.TrimPrefix(r.head, headsPrefix)))
 }
 
 // isEmpty reports whether the remote has no refs.
@@ -149,6 +150,20 @@ func (r *Refs) Names(prefix string) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// TagsAt returns the names of the tags of a commit, sorted, as far as they are known: it sends no request.
+func (r *Repo) TagsAt(commit plumbing.Hash) (out []string) {
+	known := r.listings.since(time.Time{})
+	if known == nil || known.err != nil {
+		return nil
+	}
+	for _, name := range known.refs.Names(tagsPrefix) {
+		if known.refs.Tip(tagsPrefix+name).Commit == commit {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // Resolve returns the tip of a Ref. If it does not exist, the error is [transport.ErrRefNotFound] with a suggestion,

@@ -21,7 +21,11 @@ func (r *Refs) suggest(prefix, wanted string) string {
 	case tagsPrefix:
 		kind = "tags"
 	}
-	names := r.Names(prefix)
+	return suggestOf(kind, r.Names(prefix), wanted, strings.TrimPrefix(r.head, prefix))
+}
+
+// suggestOf is suggest for names of a kind. head is the default branch, if it can be one of them.
+func suggestOf(kind string, names []string, wanted, head string) string {
 	if len(names) == 0 {
 		return "there are no " + kind
 	}
@@ -29,7 +33,7 @@ func (r *Refs) suggest(prefix, wanted string) string {
 	if wanted != "" {
 		meant, _ = diag.Suggest(wanted, names)
 	}
-	if head := strings.TrimPrefix(r.head, prefix); meant == "" && (wanted == "main" || wanted == "master") &&
+	if meant == "" && (wanted == "main" || wanted == "master") &&
 		slices.Contains(names, head) {
 		meant = head // main and master are the usual default branches
 	}

@@ -80,7 +80,7 @@ func (s *Source) Choose(ctx context.Context, since time.Time, tip Tip, last Rend
 	}
 	commit, err := s.commit(tip.Commit)
 	if err == nil {
-		s.head = commit.Hash
+		s.head, s.tags = commit.Hash, s.Repo.TagsAt(commit.Hash)
 	}
 	return commit, stale, err
 }

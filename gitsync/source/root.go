@@ -8,7 +8,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/roots"
@@ -56,7 +55,7 @@ func (d *treeDiff) repositories() roots.Repositories {
 		Folders: d.References, Revisions: map[string]roots.Revision{}}
 	add := func(folder string, of *Source) {
 		if of.Ref.Branch != "HEAD" { // a folder that somebody chose, whatever its revision is
-			out.Revisions[folder] = revision(of.Ref)
+			out.Revisions[folder] = of.revision()
 		}
 	}
 	add(".", d.Source)
@@ -66,12 +65,18 @@ func (d *treeDiff) repositories() roots.Repositories {
 	return out
 }
 
-func revision(ref pipeline.Ref) roots.Revision {
+// revision returns the revision that is read of a source.
+func (s *Source) revision() roots.Revision {
+	ref := s.Ref
 	names := []string{ref.Commit, ref.Name, ref.SemVer, ref.Tag, "refs/tags/" + ref.Tag}
 	if ref.Branch != "" {
 		names = append(names, ref.Branch, "refs/heads/"+ref.Branch)
 	}
-	return roots.Revision{Text: ref.RepoRef().String(), Names: names}
+	out := roots.Revision{Text: ref.RepoRef().String(), Names: names}
+	if !s.head.IsZero() {
+		out.Commit, out.Tags = s.head.String(), s.tags
+	}
+	return out
 }
 
 // layout finds the roots of a tree. It is faster with the layout of another tree and the changes since.

@@ -40,6 +40,7 @@ type Source struct {
 	base      *Base // nil until needed
 	older     olderCommits
 	head      plumbing.Hash // the last commit that [Source.Choose] accepted
+	tags      []string      // of that commit
 }
 
 // RefName returns the name of the ref in inventories and lock files.

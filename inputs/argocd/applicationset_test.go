@@ -89,8 +89,8 @@ func newGenerator(t *testing.T) *Generator {
 	t.Helper()
 	g := &Generator{Execute: newWorkers(t).Execute, Repositories: own(), Files: tree.New(t.Context(), files(gitFiles))}
 	for text := range strings.SplitSeq(secrets, "---\n") {
-		c, ok := ParseCluster(object(t, text))
-		if !ok || !IsCluster(object(t, text)) {
+		c := ParseCluster(object(t, text))
+		if !c.IsKnown() || !IsCluster(object(t, text)) {
 			t.Fatal("a cluster's Secret cannot be read")
 		}
 		g.Clusters = append(g.Clusters, c)

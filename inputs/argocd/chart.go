@@ -26,9 +26,7 @@ func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
 	}
 	files, err := b.opts.Charts.Fetch(b.ctx, source)
 	if away, ok := errors.AsType[*chart.Error](err); ok {
-		d := diag.BuildFailed.At(s.Field+".repoURL", "%s", away.Error())
-		d.Cause = away.Cause()
-		return nil, &d
+		return nil, new(diag.BuildFailed.At(s.Field+".repoURL", "%s", away.Error()).Because(away.Cause()))
 	}
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package argocd
 import (
 	"encoding/base64"
 	"maps"
+	"net/url"
 	"strings"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
@@ -18,10 +19,12 @@ const (
 type Cluster struct {
 	Name, Server, Project string
 	Labels, Annotations   map[string]string
-	// Secret is NAMESPACE/NAME of its Secret. Encrypted says that nothing else is known.
-	Secret    string
-	Encrypted bool
+	// Secret is NAMESPACE/NAME of its Secret, and File where that is.
+	Secret, File string
 }
+
+// IsKnown reports whether the Secret says what every cluster has.
+func (c Cluster) IsKnown() bool { return c.Name != "" && c.Server != "" }
 
 // clusterKind is the kind of the object that represents a cluster's Secret without its credentials.
 const clusterKind = "Cluster"
@@ -33,8 +36,17 @@ func IsCluster(object map[string]any) bool {
 	return (object["kind"] == "Secret" || object["kind"] == clusterKind) && labels[secretType] == clusterType
 }
 
-// ParseCluster reads the Secret of a cluster. It returns false if a required value is encrypted or not a string.
-func ParseCluster(secret map[string]any) (Cluster, bool) {
+// Names returns the values of the Secret that are no secrets, by their keys. A URL with a password is none of them.
+func (c Cluster) Names() map[string]string {
+	out := map[string]string{"name": c.Name, "project": c.Project}
+	if u, err := url.Parse(c.Server); err == nil && u.User == nil && u.RawQuery == "" {
+		out["server"] = c.Server
+	}
+	return out
+}
+
+// ParseCluster reads the Secret of a cluster. If a value is encrypted, or not a string, the cluster is not known.
+func ParseCluster(secret map[string]any) Cluster {
 	var of struct {
 		Metadata struct {
 			Labels      map[string]string `json:"labels"`
@@ -42,16 +54,16 @@ func ParseCluster(secret map[string]any) (Cluster, bool) {
 		} `json:"metadata"`
 	}
 	if convert(secret, "", &of) != nil {
-		return Cluster{}, false
+		return Cluster{}
 	}
 	out := Cluster{Labels: of.Metadata.Labels, Annotations: of.Metadata.Annotations}
 	for key, into := range map[string]*string{"name": &out.Name, "server": &out.Server, "project": &out.Project} {
 		var ok bool
 		if *into, ok = value(secret, key); !ok {
-			return Cluster{}, false
+			return Cluster{}
 		}
 	}
-	return out, true
+	return out
 }
 
 // encrypted is the prefix of values that SOPS encrypted.

@@ -182,9 +182,9 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 	if len(r.Clusters) == 0 && !spec.Selector.isEmpty() {
 		return nil, refused(field, declare, "the inputs have no cluster Secret")
 	}
-	if i := slices.IndexFunc(r.Clusters, func(c Cluster) bool { return c.Encrypted }); i >= 0 {
-		return nil, refused(field, declare, "cluster Secret %s is encrypted, or a stub without name and server",
-			r.Clusters[i].Secret)
+	if i := slices.IndexFunc(r.Clusters, func(c Cluster) bool { return !c.IsKnown() }); i >= 0 {
+		return nil, refused(field, declare, "cluster Secret %s (%s) is encrypted, or without name and server",
+			r.Clusters[i].Secret, r.Clusters[i].File)
 	}
 	own := func(c Cluster) bool { return c.Server == InCluster }
 	var out []map[string]any

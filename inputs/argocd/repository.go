@@ -48,21 +48,26 @@ func (a *Application) appliesOutput(known roots.Repositories) bool {
 	})
 }
 
-// setWarnings returns a warning for each generator of an ApplicationSet with another revision than the pipeline reads.
-func setWarnings(set map[string]any, known roots.Repositories) diag.List {
-	spec, _ := set["spec"].(map[string]any)
-	return generatorWarnings("spec.generators", spec["generators"], known, 0)
+// setWarnings returns a warning for each generator of an ApplicationSet with another revision than the pipeline reads,
+// or with clusters that Argo CD would not find.
+func (r *walk) setWarnings(set roots.Object) diag.List {
+	spec, _ := set.Value["spec"].(map[string]any)
+	return r.generatorWarnings("spec.generators", spec["generators"], set.Namespace, 0)
 }
 
-func generatorWarnings(field string, generators any, known roots.Repositories, nesting int) (out diag.List) {
+func (r *walk) generatorWarnings(field string, generators any, namespace string, nesting int) (out diag.List) {
 	list, _ := generators.([]any)
 	for i, raw := range list {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		generator, _ := raw.(map[string]any)
 		for _, kind := range []string{"matrix", "merge"} {
 			if of, ok := generator[kind].(map[string]any); ok && nesting <= maxNesting { // deeper ones are refused
-				out = append(out, generatorWarnings(at+"."+kind+".generators", of["generators"], known, nesting+1)...)
+				more := r.generatorWarnings(at+"."+kind+".generators", of["generators"], namespace, nesting+1)
+				out = append(out, more...)
 			}
+		}
+		if _, has := generator["clusters"]; has {
+			out = append(out, r.clusterWarnings(at+".clusters", namespace)...)
 		}
 		git, _ := generator["git"].(map[string]any)
 		url, _ := git["repoURL"].(string)
@@ -70,11 +75,33 @@ func generatorWarnings(field string, generators any, known roots.Repositories, n
 		if strings.Contains(url+revision, "{{") {
 			continue // only the other generator of a matrix knows it
 		}
-		if top, found := known.Find(hostAndPath(url), url); found {
-			out = append(out, known.Warn(top, at+".git.revision", revision)...)
+		if top, found := r.Repositories.Find(hostAndPath(url), url); found {
+			out = append(out, r.Repositories.Warn(top, at+".git.revision", revision)...)
 		}
 	}
 	return out
+}
+
+// clusterWarnings returns a warning if Secrets of clusters are neither in the namespace of an ApplicationSet nor in the
+// usual one: Argo CD reads them only in its own.
+func (r *walk) clusterWarnings(field, namespace string) diag.List {
+	var elsewhere []string
+	for _, c := range r.clusters {
+		if of, _, _ := strings.Cut(c.Secret, "/"); of != namespace && of != ownNamespace {
+			elsewhere = append(elsewhere, fmt.Sprintf("%s (%s)", c.Secret, c.File))
+		}
+	}
+	if len(elsewhere) == 0 {
+		return nil
+	}
+	const maxNamed = 3
+	names := strings.Join(elsewhere[:min(len(elsewhere), maxNamed)], ", ")
+	if more := len(elsewhere) - maxNamed; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return diag.List{diag.InvalidSecret.At(field, "Argo CD reads Secrets of clusters only in its own namespace, but "+
+		"these count here, too: %s", names).
+		WithHint("move them to the namespace of Argo CD, or take the label " + secretType + " from them")}
 }
 
 // hostAndPath returns the host and path of a URL, without credentials.

@@ -143,11 +143,9 @@ func (r *walk) follow(next []roots.Root) error {
 // requested returns the root that an object asks for, and whether it is new to the walk.
 func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 	if IsCluster(o.Value) {
-		c, ok := ParseCluster(o.Value)
+		c := ParseCluster(o.Value)
 		c.Secret = o.Namespace + "/" + o.Name
-		c.Encrypted = !ok || slices.ContainsFunc(roots.StubKeys(o.Value), func(key string) bool {
-			return key == "name" || key == "server"
-		})
+		c.File, _, _ = o.Origin.Find(string(o.Text), "")
 		r.found[c.Secret] = c
 		return roots.Root{}, false
 	}
@@ -172,7 +170,7 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 	}
 	if o.Kind == ApplicationSetKind {
 		root.Make = applicationSetMaker{o.Value, r.clusters, r.Repositories}
-		root.Warnings = setWarnings(o.Value, r.Repositories)
+		root.Warnings = r.setWarnings(o)
 		return root, true
 	}
 	app, err := ParseApplication(o.Value)

@@ -236,7 +236,7 @@ func TestNoApplicationForTheCluster(t *testing.T) {
 func TestClustersThatNobodyKnows(t *testing.T) {
 	for name, c := range map[string]struct{ files, want string }{
 		"encrypted": {strings.ReplaceAll(clusters, "{name: prod, server", "{name: 'ENC[AES256_GCM,data:x]', server"),
-			"cluster Secret argocd/prod is encrypted"},
+			"cluster Secret argocd/prod (argocd/clusters.yaml) is encrypted"},
 		"absent": {"", "the inputs have no cluster Secret"},
 	} {
 		if got := strings.Join(walked(t, files(monitorsOf+c.files+matrix), ""), "\n"); !strings.Contains(got, c.want) ||

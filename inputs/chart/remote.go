@@ -32,7 +32,7 @@ type Repositories interface {
 	// signed: files are not.
 	Access(address string) (Access, error)
 	// Resolve fetches what a ref names: a branch, a tag, the full name of a ref, a commit or, if it is empty, the
-	// default branch. It returns the id of the commit.
+	// default branch. It returns the id of the commit. If there is none, that is a [*NoRefError].
 	Resolve(ctx context.Context, address, ref string) (commit string, err error)
 	// Fetch fetches a commit, unless it is there.
 	Fetch(ctx context.Context, address, commit string) error
@@ -41,6 +41,15 @@ type Repositories interface {
 	// Open opens the files of a commit that is there. The returned function closes them.
 	Open(address, commit string) (tree.Files, func(), error)
 }
+
+// NoRefError says that a repository does not have the ref that a remote entry names.
+type NoRefError struct{ Err error }
+
+// Error implements error.
+func (e *NoRefError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *NoRefError) Unwrap() error { return e.Err }
 
 // Remote returns the source of a remote entry, or false if it may not be fetched.
 func (r *Renderer) Remote(kind Kind, url, ref string) (Source, bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -167,11 +168,19 @@ func (e *Error) Error() string { return e.of.String() + ": " + e.reason }
 // Cause returns what this error has in common with those of other charts.
 func (e *Error) Cause() diag.Cause {
 	out := diag.Cause{Things: "charts", Problem: "cannot be fetched", Reason: e.reason}
+	credentials := "charts.repositories"
 	switch e.of.Kind {
 	case Git:
-		out.Things = "remote bases"
+		out.Things, credentials = "remote bases", "build.remotes"
 	case File:
-		out.Things = "remote files"
+		out.Things, credentials = "remote files", "build.remotes"
+	}
+	out.Hint = "check the URL, the network and the credentials in " + credentials + " of the pipeline"
+	switch _, isMissing := errors.AsType[*NoRefError](e.err); {
+	case errors.Is(e.err, errNotFetched):
+		out.Hint = "without --offline, and with the network, it is fetched once and then in the cache"
+	case isMissing:
+		out.Hint = "write ?ref= with a branch or tag that the repository has, or with the full id of a commit"
 	}
 	if u, err := url.Parse(e.of.URL); err == nil {
 		out.Server = u.Host

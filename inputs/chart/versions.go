@@ -261,8 +261,8 @@ func (v *Versions) State() string {
 
 // Warning is about a chart whose version may be outdated or wrong.
 type Warning struct {
-	Of     Pinned
-	Reason string
+	Of           Pinned
+	Reason, Hint string
 	// IsChanged means that the repository now has a different archive for the same version.
 	IsChanged bool
 	// IsUnverified means that a new version lacks a required signature.
@@ -282,9 +282,10 @@ func (v *Versions) Warnings(uses Uses) (out []Warning) {
 		case a.other != Pin{} && a.got == pin:
 			out = append(out, Warning{Pinned{of.public(), pin},
 				fmt.Sprintf("%s: the repository now has a different archive for version %s than the rendered one: "+
-					"%s instead of %s", of, pin.Version, a.other.Digest, pin.Digest), true, false})
+					"%s instead of %s", of, pin.Version, a.other.Digest, pin.Digest), "", true, false})
 		case hasFailed:
-			out = append(out, Warning{Pinned{of.public(), pin}, f.err.Error(), false, errors.Is(f.err, ErrUnverified)})
+			out = append(out, Warning{Pinned{of.public(), pin}, f.err.Error(), f.err.Cause().Hint, false,
+				errors.Is(f.err, ErrUnverified)})
 		}
 	}
 	return out

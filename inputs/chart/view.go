@@ -62,6 +62,9 @@ func (w View) request(of Source) Request {
 	return as
 }
 
+// errNotFetched says that nobody tried to fetch it.
+var errNotFetched = errors.New("it was not fetched")
+
 // pinOf returns the pin of a chart, and an error if its archive or a required signature is not in the cache.
 func (w View) pinOf(of Source) (as Request, pin Pin, missing *Error) {
 	v := w.versions
@@ -73,7 +76,7 @@ func (w View) pinOf(of Source) (as Request, pin Pin, missing *Error) {
 	case pin == Pin{} && hasFailed:
 		missing = f.err
 	case pin == Pin{}:
-		missing = newError(as, errors.New("it was not fetched, and no version of it was rendered before"))
+		missing = newError(as, fmt.Errorf("%w, and no version of it was rendered before", errNotFetched))
 	case v.has(as, pin):
 	case hasFailed && errors.Is(f.err, ErrUnverified):
 		missing = f.err
@@ -81,7 +84,7 @@ func (w View) pinOf(of Source) (as Request, pin Pin, missing *Error) {
 		missing = newError(as, fmt.Errorf("version %s, which was rendered last, is not in the cache: %s", pin.Version,
 			f.err.reason))
 	default:
-		missing = newError(as, fmt.Errorf("version %s is not in the cache", pin.Version))
+		missing = newError(as, fmt.Errorf("%w, and version %s is not in the cache", errNotFetched, pin.Version))
 	}
 	return as, pin, missing
 }

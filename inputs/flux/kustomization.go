@@ -153,6 +153,11 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 				"them are not rendered")))
 			continue
 		}
+		if isEmpty(object) {
+			problems = append(problems, new(diag.FluxVariable.At(field, "%s %s/%s has no data, so it gives no variable",
+				ref.Kind, k.namespace(), ref.Name).As(diag.Warning).WithHint("add data, or remove the reference")))
+			continue
+		}
 		wasEncrypted, isKnown := isEncrypted(object), true
 		if wasEncrypted {
 			clear, failed := read.open(object)
@@ -186,8 +191,8 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 				name)
 		}
 	}
-	isEmpty := len(all.Values)+len(all.Unknown) == 0 && all.Missing == ""
-	if isEmpty && k.spec.PostBuild.SubstituteStrategy != "Always" {
+	hasNone := len(all.Values)+len(all.Unknown) == 0 && all.Missing == ""
+	if hasNone && k.spec.PostBuild.SubstituteStrategy != "Always" {
 		return nil, problems, nil
 	}
 	return &all, problems, nil
@@ -205,6 +210,16 @@ func variablesOf(object map[string]any, isKnown bool) map[string]string {
 		}
 	}
 	return withoutNewlines(values)
+}
+
+// isEmpty reports whether a ConfigMap or Secret has no key with a text.
+func isEmpty(object map[string]any) bool {
+	for _, part := range []string{"data", "stringData"} {
+		if data, _ := object[part].(map[string]any); len(data) > 0 {
+			return false
+		}
+	}
+	return len(roots.StubKeys(object)) == 0
 }
 
 // unreadable returns the sorted names of the variables in an object whose values are no texts.

@@ -155,9 +155,7 @@ func rootProblem(err error) error {
 		return new(diag.BuildFailed.At("spec.chart", "%s", failure.Error()))
 	}
 	if away, ok := errors.AsType[*chart.Error](err); ok {
-		d := diag.BuildFailed.At("spec.chart", "%s", away.Error())
-		d.Cause = away.Cause()
-		return &d
+		return new(diag.BuildFailed.At("spec.chart", "%s", away.Error()).Because(away.Cause()))
 	}
 	return err
 }

@@ -229,7 +229,7 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, dir 
 	}
 	files, err := renderer.Fetch(ctx, source)
 	if away, ok := errors.AsType[*chart.Error](err); ok {
-		return nil, f.because(away.Cause(), diag.BuildFailed, field, away.Error(), "")
+		return nil, f.because(away.Cause(), diag.BuildFailed, field, away.Error(), away.Cause().Hint)
 	}
 	return files, err
 }

@@ -99,6 +99,9 @@ func splitHost(text string) (host, rest string, segments int, err error) {
 	lower := strings.ToLower(text)
 	isGitHub := strings.HasPrefix(lower, "github.com/") || strings.HasPrefix(lower, "github.com:")
 	isSCP := scheme == "" && (name != "" || isGitHub)
+	if name, _, has := strings.Cut(text, "://"); has && scheme == "" {
+		return "", "", 0, fmt.Errorf("kustomize does not know the scheme %.20q", name)
+	}
 	if scheme == "" && !isSCP {
 		return "", "", 0, fmt.Errorf("its URL has no scheme")
 	}
@@ -176,7 +179,8 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 		if !r.IsFile {
 			hint += "; --source " + shown(r.URL) + "=FOLDER reads a folder in place of it"
 		}
-		cause := diag.Cause{Things: "remote entries", Problem: "are not fetched: --remotes fetches them",
+		cause := diag.Cause{Things: "remote entries", Problem: "are not fetched",
+			Hint:   "list their URLs in build.remotes of the pipeline; --remotes fetches whatever is remote",
 			Reason: shown(r.URL)}
 		if u, err := url.Parse(r.URL); err == nil {
 			cause.Server = u.Host
@@ -185,8 +189,7 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 	}
 	folder, err := c.fetch(of)
 	if missing, ok := errors.AsType[*chart.Error](err); ok {
-		return e, f.because(missing.Cause(), diag.BuildFailed, e.field, missing.Error(),
-			"check the URL, the network and the credentials in build.remotes of the pipeline")
+		return e, f.because(missing.Cause(), diag.BuildFailed, e.field, missing.Error(), missing.Cause().Hint)
 	}
 	if err != nil {
 		return e, f.at(diag.BuildFailed, e.field, err.Error(), "")

@@ -55,6 +55,10 @@ func TestParseRemote(t *testing.T) {
 			t.Errorf("%s is %+v, but names no repository", entry, got)
 		}
 	}
+	if _, err := parseRemote("git+https://github.com/o/r", false); err == nil ||
+		err.Error() != `kustomize does not know the scheme "git+https"` {
+		t.Error(err)
+	}
 	for entry, isFile := range map[string]bool{"https://example.com/o/r": true,
 		"HTTP://example.com/o/r//x?ref=v1": true,
 		"git::https://example.com/o/r":     false, "git@example.com:o/r": false, "file:///o/r": false} {

@@ -32,7 +32,7 @@ type Output struct {
 // IsOutput reports whether a revision of a repository is written by agentry.
 func (r Repositories) IsOutput(url, revision string) bool {
 	branch := strings.TrimPrefix(revision, "refs/heads/")
-	return branch != "" && location(url) != "" && location(url) == location(r.Output.URL) &&
+	return branch != "" && isSame(url, r.Output.URL) &&
 		slices.Contains(r.Output.Branches, branch)
 }
 
@@ -40,13 +40,26 @@ func (r Repositories) IsOutput(url, revision string) bool {
 type Revision struct {
 	Text  string   // such as branch main
 	Names []string // the names that custom resources can use for it
+	// Commit is the commit that is read, and Tags are names of the same one; they are empty if unknown. A root does not
+	// depend on them: what it reads is the same in each commit in which its files are.
+	Commit string   `json:"-"`
+	Tags   []string `json:"-"`
+}
+
+// isNamed reports whether a name in a custom resource means the revision. Argo CD accepts the start of a commit id,
+// too.
+func (r Revision) isNamed(name string) bool {
+	const shortest = 7
+	return name == "" || name == "HEAD" || slices.Contains(r.Names, name) ||
+		slices.Contains(r.Tags, strings.TrimPrefix(name, "refs/tags/")) ||
+		len(name) >= shortest && strings.HasPrefix(r.Commit, strings.ToLower(name))
 }
 
 // Warn returns a warning if a custom resource wants another revision of the repository in folder than the pipeline
 // reads.
 func (r Repositories) Warn(folder, field, wanted string) diag.List {
 	read, found := r.Revisions[folder]
-	if !found || wanted == "" || wanted == "HEAD" || slices.Contains(read.Names, wanted) {
+	if !found || read.isNamed(wanted) {
 		return nil
 	}
 	return diag.List{diag.OtherRevision.At(field,
@@ -72,8 +85,8 @@ func (r Repositories) Unknown(id, url string) (message, hint string) {
 
 // shown returns a URL without credentials.
 func shown(url string) string {
-	if at := location(url); at != "" {
-		return at
+	if u := parsed(url); u != nil {
+		return strings.ToLower(u.Host) + strings.TrimPrefix(location(url), strings.ToLower(u.Hostname()))
 	}
 	return url[strings.LastIndex(url, "@")+1:]
 }
@@ -90,16 +103,12 @@ func (r Repositories) Find(id, url string) (folder string, found bool) {
 		}
 		name = rest
 	}
-	at := location(url)
-	if at == "" {
-		return "", false
-	}
 	for name, folder := range r.Folders {
-		if location(name) == at {
+		if isSame(url, name) {
 			return folder, true
 		}
 	}
-	return ".", at == location(r.URL)
+	return ".", isSame(url, r.URL)
 }
 
 var _ kustomize.Repositories = Repositories{}
@@ -115,11 +124,39 @@ func (r Repositories) Mounted(of kustomize.Remote) (folder string, warning *diag
 	return folder, warning, true
 }
 
-// location returns the host and path of a Git URL, which identify a repository regardless of protocol and user. It
-// returns "" if text is not a URL.
+// isSame reports whether two texts are URLs of one repository, regardless of protocol and user. Ports must be equal,
+// but for those of SSH and HTTP, which always differ.
+func isSame(a, b string) bool {
+	at := location(a)
+	if at == "" || at != location(b) {
+		return false
+	}
+	one, other := parsed(a), parsed(b)
+	isSSH := one.Scheme == "ssh"
+	return isSSH != (other.Scheme == "ssh") || portOf(one) == portOf(other)
+}
+
+// portOf returns the port of a URL, or "" for the usual one.
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != map[string]string{"https": "443", "http": "80", "ssh": "22"}[u.Scheme] {
+		return port
+	}
+	return ""
+}
+
+// location returns the host and path of a Git URL, or "" if text is not a URL.
 func location(text string) string {
-	if text == "" {
+	u := parsed(text)
+	if u == nil {
 		return ""
+	}
+	return strings.ToLower(u.Hostname()) + "/" + strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
+}
+
+// parsed returns a Git URL, or nil if text is none.
+func parsed(text string) *url.URL {
+	if text == "" {
+		return nil
 	}
 	if strings.HasPrefix(strings.ToLower(text), "github.com/") {
 		text = "https://" + text // as kustomize reads it
@@ -127,13 +164,13 @@ func location(text string) string {
 	if !strings.Contains(text, "://") {
 		host, path, isSCP := strings.Cut(text, ":")
 		if !isSCP || strings.Contains(host, "/") {
-			return ""
+			return nil
 		}
 		text = "ssh://" + host + "/" + path
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return ""
+		return nil
 	}
-	return strings.ToLower(u.Hostname()) + "/" + strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
+	return u
 }

@@ -22,7 +22,8 @@ func doctorCommand(env Env) command.Command {
 		Usage: "check what pipelines need: repositories, credentials, rights, keys, clock",
 		Description: `For each pipeline it checks that the file is valid, that each credential it names can be read,
 that each source can be read and has the ref, and that the output can be pushed to; webhook
-secrets, tokens for forges, keys that sign, verify and decrypt, and the programs beside agentry;
+secrets, tokens for forges, keys that sign, verify and decrypt, what builds need besides the
+sources, and the programs beside agentry;
 and then the clock and the folder of the cache. Nothing is pushed, and nothing is changed.
 
 Each result is ok, warning, failed or skipped, and says what to do. The exit code is 1 if a

@@ -36,12 +36,12 @@ func dryFlags() []cli.Flag {
 		&cli.StringFlag{Name: "secrets", Usage: "`POLICY` for secret values: reference, plaintext or sops"},
 		&cli.StringFlag{Name: "build", Usage: "`MODE` of reading: auto, kustomize, flux, argocd or plain"},
 		&cli.StringSliceFlag{Name: "source", Usage: "read `NAME=FOLDER` in place of the source NAME; repeatable"},
+		&cli.BoolFlag{Name: "remotes", Usage: "fetch what kustomizations name on other servers"},
 		&cli.StringSliceFlag{Name: "set", Usage: "`FIELD=VALUE`, such as spec.rbac=render; repeatable"},
 	), command.Rare(
 		&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
 		&cli.BoolFlag{Name: "no-pipeline",
 			Usage: "read only the PATHs, with the defaults, whatever pipeline.yaml says"},
-		&cli.BoolFlag{Name: "remotes", Usage: "fetch what kustomizations name on other servers, from anywhere"},
 		&cli.BoolFlag{Name: "offline", Usage: "send no request: leave out other sources, held versions and new charts"},
 		cacheDirFlag(),
 	)...)

@@ -146,6 +146,8 @@ func (e *examiner) pipeline(ctx context.Context, p *pipelinefile.Pipeline) []Res
 		e.decryption(ctx, p, creds, named),
 		e.encryption(ctx, p, creds, named),
 		e.helmCharts(ctx, p),
+		e.remotes(ctx, p, creds, named),
+		clusterState(ctx, p),
 	)
 }
 

@@ -137,6 +137,34 @@ func TestEverythingIsThere(t *testing.T) {
 	}
 }
 
+// TestRemotesAreAsked: a repository can be read, and a server answers for what is below a URL.
+func TestRemotesAreAsked(t *testing.T) {
+	url, _ := testbed(t, gittest.HTTPOptions{})
+	host := strings.TrimSuffix(url, "/org/repo")
+	got := states(check(t, pipelineOf(url, plainAuth)+`  build:
+    remotes:
+      - {url: `+url+`.git, auth: {usernameEnv: GIT_USER, passwordEnv: GIT_PASSWORD}}
+      - {url: `+host+`/org/}
+      - {url: `+host+`/org/other}
+      - {url: `+host+`, auth: {usernameEnv: GIT_USER, passwordEnv: NOBODY}}
+      - {url: "http://127.0.0.1:1/org/repo"}
+`, login, nil, host, "SITE"), "remotes")
+	want := []string{
+		"ok remotes spec.build.remotes[0]: SITE/org/repo can be read",
+		"ok remotes spec.build.remotes[1]: the server answers; it allows what is below, and a pass will show what is there",
+		"warning remotes spec.build.remotes[2]: git-upload-pack of SITE/org/other: access denied by the remote: 401 " +
+			"Unauthorized: who are you? -> set spec.build.remotes[2].auth if it is a private repository; a server may answer so, too, " +
+			"where there is none, as above repositories",
+		"skipped remotes spec.build.remotes[3]: its credential cannot be read",
+		"failed remotes spec.build.remotes[4]: git-upload-pack of http://127.0.0.1:1/org/repo: remote is unreachable: " +
+			"dial tcp 127.0.0.1:1: connect: connection refused -> check the URL, the host name, and proxies and " +
+			"firewalls on the way",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestNothingIsPushed: a push session that ends without a push leaves the refs unchanged and runs no hook.
 func TestNothingIsPushed(t *testing.T) {
 	ssh := gittest.NewSSH(t)

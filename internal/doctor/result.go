@@ -31,6 +31,8 @@ const (
 	checkVerify      = "verify"
 	checkSOPS        = "sops"
 	checkCharts      = "charts"
+	checkRemotes     = "remotes"
+	checkCluster     = "cluster"
 	checkClock       = "clock"
 	checkCache       = "cache"
 )

@@ -64,9 +64,10 @@ func Held(b *strings.Builder, held []plan.HeldObject, limit int) {
 	Section(b, "Held", lines, limit)
 }
 
-// Findings writes the errors, then the warnings.
+// Findings writes the errors, then the warnings. Many problems of one cause are one entry.
 func Findings(b *strings.Builder, found diag.List, limit int) {
 	var lines []string
+	found = found.Together()
 	for _, severity := range []diag.Severity{diag.Error, diag.Warning} {
 		for _, d := range found {
 			if d.Severity != severity {

@@ -17,7 +17,8 @@ import (
 // State returns the files that describe what the cluster has and Git may not: the folder that spec.build.cluster of a
 // pipeline names. They are the labels of Namespaces, the API versions, and the ConfigMaps and Secrets that
 // Kustomizations and HelmReleases of Flux refer to, or that declare clusters to Argo CD. Secrets have their keys
-// without values. apiVersions are in addition to those that CustomResourceDefinitions of the installation define.
+// without values, but for what names a cluster. apiVersions are in addition to those that CustomResourceDefinitions of
+// the installation define.
 func (in *Installation) State(apiVersions []string) ([]File, error) {
 	var files []File
 	add := func(o *unstructured.Unstructured, comment string, content map[string]any) error {
@@ -42,11 +43,16 @@ func (in *Installation) State(apiVersions []string) ([]File, error) {
 		}
 	}
 	for _, o := range in.of("Secret") {
-		if wanted[idOf(o)] || argocd.IsCluster(o.Object) {
-			if err := add(o, "# The keys of a Secret, without values. A value that is no secret can be filled in.\n",
-				stubOf(o)); err != nil {
-				return nil, err
-			}
+		comment := "# The keys of a Secret, without values. A value that is no secret can be filled in.\n"
+		switch {
+		case argocd.IsCluster(o.Object):
+			comment = "# A cluster of Argo CD, without its credentials and annotations. " +
+				"Add those that ApplicationSets use.\n"
+		case !wanted[idOf(o)]:
+			continue
+		}
+		if err := add(o, comment, stubOf(o)); err != nil {
+			return nil, err
 		}
 	}
 	if versions := in.apiVersions(apiVersions); len(versions) > 0 {
@@ -57,13 +63,20 @@ func (in *Installation) State(apiVersions []string) ([]File, error) {
 }
 
 // stubOf returns a Secret with its keys, without values, and the labels by which it is found. Annotations can hold
-// values.
+// values. What names a cluster of Argo CD is no secret.
 func stubOf(o *unstructured.Unstructured) map[string]any {
 	keys := map[string]any{}
 	for _, field := range []string{"data", "stringData"} {
 		values, _, _ := unstructured.NestedMap(o.Object, field)
 		for key := range values {
 			keys[key] = ""
+		}
+	}
+	if argocd.IsCluster(o.Object) {
+		for key, value := range argocd.ParseCluster(o.Object).Names() {
+			if _, has := keys[key]; has {
+				keys[key] = value
+			}
 		}
 	}
 	meta := map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}

@@ -29,7 +29,7 @@ func allowed() map[string][]string {
 		"generator/internal":    {"generator/diag", "generator/model", "internal/expression"},
 		"generator/passthrough": {"generator/diag"},
 		"generator/manifest": {"generator/api", "generator/diag", "generator/passthrough",
-			"generator/internal"},
+			"generator/internal", "internal/panics"},
 		"generator/mirror":    {"generator/manifest", "internal/expression"},
 		"generator/hierarchy": {"generator/api", "generator/diag", "generator/manifest"},
 		"generator/secretref": {"generator/api", "generator/diag", "generator/manifest", "generator/mirror",

@@ -175,7 +175,7 @@ func (r *Run) note(format string, args ...any) {
 // named, what is on another host than this repository, because a pull request can change a file that is found.
 func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Credentials) error {
 	if options.OnlyCachedCharts {
-		r.note("charts are read from the cache only: --offline")
+		r.note("charts and remote bases are read from the cache only: --offline")
 	}
 	if r.file == "" {
 		return nil

@@ -62,7 +62,8 @@ func resources(o Options) (out []resource) {
 	if o.State {
 		add(resource{custom: true}, "kustomize.toolkit.fluxcd.io", "v1", "kustomizations")
 		add(resource{custom: true}, "helm.toolkit.fluxcd.io", "v2", "helmreleases")
-		add(resource{custom: true}, "argoproj.io", "v1alpha1", "applicationsets")
+		add(resource{custom: true}, "argoproj.io", "v1alpha1", "applicationsets",
+			"appprojects") // Argo CD's own namespace has one
 		add(resource{}, "", "v1", "namespaces")
 		add(resource{perNamespace: true}, "", "v1", "configmaps")
 		if !o.WithoutSecrets {

@@ -66,9 +66,9 @@ func (p *pass) run(ctx context.Context) error {
 	return err
 }
 
-// keepBytes is how many bytes of files a pass keeps with the values that they were printed from. More are printed once
-// more if a difference needs the values.
-const keepBytes = 8 << 20
+// keepBytes returns how many bytes of files a pass keeps with the values that they were printed from. More are printed once
+// more if a difference needs the values. With little memory they are fewer.
+func (p *pass) keepBytes() int64 { return min(8<<20, p.budget.Limit()/64) }
 
 // decide reads and renders the inputs, and decides what becomes of the units. A refusal is in the report.
 func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*plan.Plan, error) {
@@ -95,7 +95,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	options.LastGood, options.Current = in.LastGood, in.Current
 	options.Admit = p.budget.Take
 	if !p.options.ReportRendered {
-		options.KeepBytes, options.Store = keepBytes, func(data []byte) generator.Stored { return object.NewBlob(data) }
+		options.KeepBytes, options.Store = p.keepBytes(), func(data []byte) generator.Stored { return object.NewBlob(data) }
 	}
 	set, err := p.decrypt(ctx, in.Objects.Set, &options)
 	if err != nil {

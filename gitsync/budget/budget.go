@@ -136,6 +136,9 @@ func (p *Pass) Take(bytes int64) error {
 	}
 }
 
+// Limit returns how many bytes the pass may take in all.
+func (p *Pass) Limit() int64 { return p.budget.pass }
+
 // Spare returns the pass for work that it can do without. Such work takes what is left: it gets [ErrExceeded] where the
 // pass would have to wait, and leaves to the pass what it did not get.
 func (p *Pass) Spare() *Pass { return &Pass{ctx: p.ctx, budget: p.budget, of: p} }

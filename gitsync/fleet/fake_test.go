@@ -290,7 +290,7 @@ type fakePasser struct {
 	shut  bool
 }
 
-func (w *testbed) newSyncer(d *Definition, creds gitsync.Credentials, enter gate) (syncer, error) {
+func (w *testbed) newSyncer(d *Definition, creds gitsync.Credentials, _ int64, enter gate) (syncer, error) {
 	p := &fakePasser{w: w, def: d, gate: enter}
 	for _, src := range d.Spec.Sources {
 		p.add(src.URL)

@@ -134,10 +134,11 @@ func New(opts Options) *Fleet {
 	decrypting := sops.NewWorkers(sops.Options{Memory: memory})
 	store := chart.NewStore(chart.Options{Folder: filepath.Join(pool.Dir(), "charts")})
 	return newFleet(opts, backend{
-		open: func(def *Definition, creds gitsync.Credentials, enter gate) (syncer, error) {
+		open: func(def *Definition, creds gitsync.Credentials, keep int64, enter gate) (syncer, error) {
 			return gitsync.New(def.Pipeline, creds,
 				gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, Kustomize: building,
-					SOPS: decrypting, ChartStore: store, Version: opts.Version, Timeout: opts.PassTimeout})
+					SOPS: decrypting, ChartStore: store, KeepBytes: keep, Version: opts.Version,
+					Timeout: opts.PassTimeout})
 		},
 		expand: func(def *Definition, creds gitsync.Credentials) (templateSyncer, error) {
 			return newExpander(def, pool, creds)

@@ -40,7 +40,8 @@ type gate func(context.Context) (leave func(), err error)
 
 // backend makes syncers and asks repositories. Tests have one of their own.
 type backend struct {
-	open   func(def *Definition, creds gitsync.Credentials, enter gate) (syncer, error)
+	// open opens a pipeline. keep is [gitsync.Options.KeepBytes].
+	open   func(def *Definition, creds gitsync.Credentials, keep int64, enter gate) (syncer, error)
 	expand func(def *Definition, creds gitsync.Credentials) (templateSyncer, error)
 	// fetch lists and fetches refs, and enters their commits into tips.
 	fetch func(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref,
@@ -76,7 +77,7 @@ type opening struct {
 }
 
 // run opens the pipeline. It contacts nobody.
-func (o *opening) run(e backend, workers *places, log *slog.Logger) {
+func (o *opening) run(e backend, keep int64, workers *places, log *slog.Logger) {
 	defer panics.Recover(log, "opening", o.def.Metadata.Name, &o.err)
 	creds, err := o.def.Credentials()
 	if err != nil {
@@ -86,7 +87,7 @@ func (o *opening) run(e backend, workers *places, log *slog.Logger) {
 	inst := &instance{use: newSlots(1), pipeline: o.pipeline}
 	o.instance = inst
 	if o.def.Expand == nil {
-		inst.syncer, o.err = e.open(o.def, creds, func(ctx context.Context) (func(), error) {
+		inst.syncer, o.err = e.open(o.def, creds, keep, func(ctx context.Context) (func(), error) {
 			return inst.enter(ctx, workers)
 		})
 		return

@@ -4,8 +4,9 @@ import "time"
 
 // open opens pipelines.
 func (f *Fleet) open(openings []opening) {
+	keep := f.keepBytes()
 	for i := range openings {
-		openings[i].run(f.backend, f.workers, f.log)
+		openings[i].run(f.backend, keep, f.workers, f.log)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -16,6 +17,14 @@ func (f *Fleet) open(openings []opening) {
 	for _, o := range openings {
 		f.schedule(o.pipeline)
 	}
+}
+
+// keepBytes returns how many bytes of objects a pipeline keeps that it can read again: an equal share of a quarter of
+// what all may keep, so that it need not be evicted for them.
+func (f *Fleet) keepBytes() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.options.MemoryBytes / 4 / int64(max(len(f.pipelines), 1))
 }
 
 // opened gives the instance to its pipeline, or closes it if the pipeline has changed since. f.mu is

@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/httpserver"
+	"github.com/agentry-dev/agentry/internal/intake"
 	"github.com/agentry-dev/agentry/internal/login"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/preview"
@@ -80,6 +81,7 @@ type service struct {
 	replica   *replica.Replica // nil if there are no others, so that this one is always active
 	loader    *pipelinefile.Loader
 	hooks     *webhook.Handler
+	gate      *intake.Gate // of the listener for webhooks
 	metrics   *telemetry.Service
 	pool      *repo.Pool
 	previews  *preview.Previewer
@@ -121,7 +123,7 @@ func newService(o Options) (*service, error) {
 		options: o, log: o.Log, replica: member, secrets: map[string]hookSecrets{},
 		metrics: telemetry.NewService(o.Version),
 		loader:  pipelinefile.NewLoader(pipelinefile.LoaderOptions{Path: o.Path, Getenv: o.Getenv}),
-		systemd: newSystemd(o.Getenv),
+		systemd: newSystemd(o.Getenv), gate: intake.New(),
 	}
 	o.git.Observe = s.metrics.Git
 	s.pool = repo.NewPool(o.CacheDir, o.git)
@@ -142,10 +144,10 @@ func newService(o Options) (*service, error) {
 	})
 	s.metrics.Watch(s.fleet, sites.Remaining)
 	s.hooks = webhook.New(webhook.Options{
-		Trigger:      func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: fleet.ReasonWebhook}) },
-		Preview:      func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: reasonPullRequest}) },
-		Observe:      func(source string, result webhook.Result) { s.metrics.Webhook(source, string(result)) },
-		MaxBodyBytes: o.MaxWebhookBytes, Log: o.Log,
+		Trigger: func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: fleet.ReasonWebhook}) },
+		Preview: func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: reasonPullRequest}) },
+		Observe: func(source string, result webhook.Result) { s.metrics.Webhook(source, string(result)) },
+		Gate:    s.gate, MaxBodyBytes: o.MaxWebhookBytes, Log: o.Log,
 	})
 	if s.replica != nil {
 		s.metrics.Registry().MustRegister(s.replica)

@@ -3,6 +3,8 @@
 //
 //	pipelinefile.Loader ──▶ fleet.Fleet ──▶ telemetry, notify, forge, oci, preview
 //	internal/webhook ──▶    │      ◀── internal/server (page, API, triggers)
+//	                        ▼
+//	                 internal/delivery ◀── reports of Flux and Argo CD
 //
 // It starts if any pipeline can run. After that, no change of the configuration stops it.
 package service
@@ -16,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/httpserver"
 	"github.com/agentry-dev/agentry/internal/intake"
@@ -52,6 +55,9 @@ type Options struct {
 	Login Login
 	// Replicas elects the replica that runs the pipelines.
 	Replicas Replicas
+	// DeliveryTokenFile has the token of Flux and Argo CD, which report to Listen what they have applied. Empty: their
+	// reports are refused.
+	DeliveryTokenFile string
 	// MaxWebhookBytes limits the body of a webhook; 0 means the default of its type.
 	MaxWebhookBytes int64
 	// Reload receives a value when the configuration must be read again and all pipelines triggered.
@@ -81,7 +87,8 @@ type service struct {
 	replica   *replica.Replica // nil if there are no others, so that this one is always active
 	loader    *pipelinefile.Loader
 	hooks     *webhook.Handler
-	gate      *intake.Gate // of the listener for webhooks
+	gate      *intake.Gate    // of the listener for webhooks
+	delivery  *delivery.Store // nil: nobody may report
 	metrics   *telemetry.Service
 	pool      *repo.Pool
 	previews  *preview.Previewer
@@ -131,6 +138,9 @@ func newService(o Options) (*service, error) {
 	s.previews = s.newPreviewer(sites)
 	s.notifiers = s.newNotifiers(sites)
 	observers := []fleet.Observer{s.metrics}
+	if s.delivery != nil {
+		observers = append(observers, s.delivery)
+	}
 	for _, n := range s.notifiers {
 		observers = append(observers, n.observer)
 		if n.stats != nil {

@@ -330,17 +330,9 @@ func (s *Store) note(name string, f *followed, p *push, r Report) {
 }
 
 // isNews reports whether a report says more than the last one. Reports can overtake each other, and have the time in
-// seconds. Flux also reports Applied when it corrects a drift, which says nothing about health.
+// seconds. Flux also reports Applied when it corrects a drift and at each interval, which says nothing about health.
 func (r *row) isNews(next Report) bool {
-	switch {
-	case r.state == "":
-		return true
-	case next.Sent.Before(r.sent), r.state == Healthy && next.State == Applied:
-		return false
-	case next.Sent.Equal(r.sent):
-		return next.State != Applied
-	}
-	return true
+	return r.state == "" || !next.Sent.Before(r.sent) && (r.state != Healthy || next.State != Applied)
 }
 
 // tell passes on the outcomes that have changed. s.mu is held.

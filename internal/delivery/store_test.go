@@ -162,6 +162,7 @@ func TestOrderOfReports(t *testing.T) {
 		"it becomes unhealthy":             {[]Report{at(1, Healthy), at(9, Failed)}, "eu failed it is broken"},
 		"an old failure that is repeated":  {[]Report{at(2, Healthy), at(1, Failed)}, "eu healthy"},
 		"a failure in the same second":     {[]Report{at(1, Applied), at(1, Failed)}, "eu failed it is broken"},
+		"it recovers in the same second":   {[]Report{at(1, Failed), at(1, Applied)}, "eu applied"},
 		"it recovers":                      {[]Report{at(1, Failed), at(2, Applied)}, "eu applied"},
 		"it recovers and is healthy":       {[]Report{at(1, Failed), at(2, Healthy)}, "eu healthy"},
 		"it still fails in another second": {[]Report{at(1, Failed), at(2, Failed)}, "eu failed it is broken"},

@@ -34,9 +34,10 @@ func serveCommand(env Env) command.Command {
 file with an error keeps what ran before. SIGHUP reads all of them and makes a pass of
 each pipeline; SIGTERM ends the passes under way and stops.
 
---listen takes webhooks and nothing else. --admin-listen has the page, the API, metrics
-and health, and needs --bearer-token-file or --oidc-issuer if it is not on loopback. docs/serve.md
-describes it, and docs/webhooks.md the webhooks.`,
+--listen takes webhooks and, with --delivery-token-file, reports of Flux and Argo CD about what they
+apply. --admin-listen has the page, the API, metrics and health, and needs --bearer-token-file or
+--oidc-issuer if it is not on loopback. docs/serve.md describes it, docs/delivery.md the reports, and
+docs/webhooks.md the webhooks.`,
 		Example: "agentry serve -f pipeline.yaml",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`, or a folder of them"},
@@ -50,7 +51,7 @@ describes it, and docs/webhooks.md the webhooks.`,
 			&cli.StringFlag{Name: "read-token-file",
 				Usage: "`FILE` with another token, which only reads; it may change"},
 			&cli.StringFlag{Name: "delivery-token-file",
-				Usage: "`FILE` with the token of Flux and Argo CD, which tell --listen what is applied; it may change"},
+				Usage: "`FILE` with the token for reports of clusters; it may change"},
 			&cli.IntFlag{Name: "workers", DefaultText: "the number of CPUs",
 				Usage: "`NUMBER` of passes that render at once"},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},

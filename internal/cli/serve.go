@@ -36,7 +36,7 @@ each pipeline; SIGTERM ends the passes under way and stops.
 
 --listen takes webhooks and, with --delivery-token-file, reports of Flux and Argo CD about what they
 apply. --admin-listen has the page, the API, metrics and health, and needs --bearer-token-file or
---oidc-issuer if it is not on loopback. docs/serve.md describes it, docs/delivery.md the reports, and
+--oidc-issuer if it is not on loopback. docs/serve.md describes it, docs/delivery.md the reports and
 docs/webhooks.md the webhooks.`,
 		Example: "agentry serve -f pipeline.yaml",
 		Flags: slices.Concat([]cli.Flag{

@@ -34,9 +34,10 @@ func serveCommand(env Env) command.Command {
 file with an error keeps what ran before. SIGHUP reads all of them and makes a pass of
 each pipeline; SIGTERM ends the passes under way and stops.
 
---listen takes webhooks and nothing else. --admin-listen has the page, the API, metrics
-and health, and needs --bearer-token-file or --oidc-issuer if it is not on loopback. docs/serve.md
-describes it, and docs/webhooks.md the webhooks.`,
+--listen takes webhooks and, with --delivery-token-file, reports of Flux and Argo CD about what they
+apply. --admin-listen has the page, the API, metrics and health, and needs --bearer-token-file or
+--oidc-issuer if it is not on loopback. docs/serve.md describes it, docs/delivery.md the reports and
+docs/webhooks.md the webhooks.`,
 		Example: "agentry serve -f pipeline.yaml",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`, or a folder of them"},
@@ -49,6 +50,8 @@ describes it, and docs/webhooks.md the webhooks.`,
 				Usage: "`FILE` with the token that --admin-listen asks for; it may change"},
 			&cli.StringFlag{Name: "read-token-file",
 				Usage: "`FILE` with another token, which only reads; it may change"},
+			&cli.StringFlag{Name: "delivery-token-file",
+				Usage: "`FILE` with the token for reports of clusters; it may change"},
 			&cli.IntFlag{Name: "workers", DefaultText: "the number of CPUs",
 				Usage: "`NUMBER` of passes that render at once"},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},
@@ -133,6 +136,7 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 		AdminListen: service.Address{Address: flags.String("admin-listen"), CertFile: flags.String("admin-tls-cert"),
 			KeyFile: flags.String("admin-tls-key")},
 		TokenFile: flags.String("bearer-token-file"), ReadTokenFile: flags.String("read-token-file"),
+		DeliveryTokenFile: flags.String("delivery-token-file"),
 		Replicas: service.Replicas{
 			Namespace: flags.String("replicas-namespace"), Name: flags.String("replicas-name"),
 			Identity: flags.String("identity"), Kubeconfig: flags.String("kubeconfig"),
@@ -179,6 +183,8 @@ func checkServe(o *service.Options) error {
 	case o.ReadTokenFile != "" && o.TokenFile == "" && o.Login.Issuer == "":
 		return command.Usagef("add --bearer-token-file, or leave it out: on loopback everybody may read and act",
 			"--read-token-file is of use with --bearer-token-file or --oidc-issuer only")
+	case o.DeliveryTokenFile != "" && o.Listen.Address == "":
+		return command.Usagef("set --listen", "--delivery-token-file is of use with --listen only")
 	case o.Replicas.Namespace == "" && (o.Replicas.Identity != "" || o.Replicas.Kubeconfig != ""):
 		return command.Usagef("", "--identity and --kubeconfig are of use with --replicas-namespace only")
 	case o.Workers < 0:

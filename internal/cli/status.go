@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/server"
@@ -68,7 +67,7 @@ func status(ctx context.Context, env Env, flags *cli.Context, args []string) err
 }
 
 // statusOf prints one pipeline. For a pipeline with forEach it prints those made from it.
-func statusOf(w io.Writer, all []fleet.Status, name, format string) error {
+func statusOf(w io.Writer, all []server.Pipeline, name, format string) error {
 	var names []string
 	for _, s := range all {
 		names = append(names, s.Name)
@@ -79,9 +78,9 @@ func statusOf(w io.Writer, all []fleet.Status, name, format string) error {
 		if command.IsData(format) {
 			err = command.WriteData(w, format, s)
 		} else {
-			err = errors.Join(display.Statuses(w, []fleet.Status{s}), display.Details(w, s))
+			err = errors.Join(display.Statuses(w, []server.Pipeline{s}), display.Details(w, s))
 		}
-		if err == nil && !allReady([]fleet.Status{s}) {
+		if err == nil && !allReady([]server.Pipeline{s}) {
 			return command.ErrFindings
 		}
 		return err
@@ -91,7 +90,7 @@ func statusOf(w io.Writer, all []fleet.Status, name, format string) error {
 
 // allReady reports whether no pipeline needs attention. It skips suspended pipelines and the pipelines of other
 // replicas.
-func allReady(all []fleet.Status) bool {
+func allReady(all []server.Pipeline) bool {
 	for _, s := range all {
 		c := s.Condition(meta.ReadyCondition)
 		if !s.Suspended && s.Owned && (c == nil || c.Status != metav1.ConditionTrue) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/server"
@@ -88,7 +87,7 @@ func trigger(ctx context.Context, env Env, flags *cli.Context, name string) erro
 
 // handled waits until the passes that a token asked for have ended, and returns the status of the pipelines. It
 // does not wait for pipelines of other replicas.
-func (a *asker) handled(ctx context.Context, name, token string) ([]fleet.Status, error) {
+func (a *asker) handled(ctx context.Context, name, token string) ([]server.Pipeline, error) {
 	ticker := time.NewTicker(askAgain)
 	defer ticker.Stop()
 	for {
@@ -109,18 +108,18 @@ func (a *asker) handled(ctx context.Context, name, token string) ([]fleet.Status
 }
 
 // pipelines returns the status of one pipeline, or of all if name is empty.
-func (a *asker) pipelines(ctx context.Context, name string) ([]fleet.Status, error) {
+func (a *asker) pipelines(ctx context.Context, name string) ([]server.Pipeline, error) {
 	if name == "" {
 		var all server.Pipelines
 		err := a.ask(ctx, http.MethodGet, "/api/v1/pipelines", nil, &all)
 		return all.Items, err
 	}
-	var one fleet.Status
+	var one server.Pipeline
 	err := a.ask(ctx, http.MethodGet, "/api/v1/pipelines/"+url.PathEscape(name), nil, &one)
-	return []fleet.Status{one}, err
+	return []server.Pipeline{one}, err
 }
 
-func allHandled(all []fleet.Status, token string) bool {
+func allHandled(all []server.Pipeline, token string) bool {
 	for _, s := range all {
 		if s.Owned && !s.Suspended && s.LastHandledReconcileAt != token {
 			return false

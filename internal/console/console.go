@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/explainers"
 	"github.com/agentry-dev/agentry/internal/repobrowser"
 	"github.com/agentry-dev/agentry/internal/webpage"
@@ -41,7 +42,9 @@ type Fleet interface {
 
 // Options are what the pages show, and what they may ask for.
 type Options struct {
-	Fleet     Fleet
+	Fleet Fleet
+	// Delivery knows how far commits have come in clusters. It may be nil.
+	Delivery  *delivery.Store
 	Explained *explainers.Store
 	// Repositories are what is cached of the pipelines' repositories.
 	Repositories *repobrowser.Store

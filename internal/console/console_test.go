@@ -24,6 +24,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/explainers"
 	"github.com/agentry-dev/agentry/internal/repobrowser"
 )
@@ -36,6 +37,7 @@ type fake struct {
 	problems  diag.List
 	renders   map[string]*explain.Render
 	caches    func(string) ([]*object.Reader, bool) // nil: there are none
+	delivery  *delivery.Store
 }
 
 func (f *fake) Caches(name string) ([]*object.Reader, bool) {
@@ -62,8 +64,8 @@ func (f *fake) handler(t *testing.T) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
 	_, err := Handle(mux, Options{
-		Fleet: f, Repositories: repobrowser.NewStore(f, slog.New(slog.DiscardHandler)), Version: "v1.2.3",
-		Log: slog.New(slog.DiscardHandler), Who: func(*http.Request) Person {
+		Fleet: f, Delivery: f.delivery, Repositories: repobrowser.NewStore(f, slog.New(slog.DiscardHandler)),
+		Version: "v1.2.3", Log: slog.New(slog.DiscardHandler), Who: func(*http.Request) Person {
 			return Person{MayAct: true}
 		},
 		Explained: explainers.NewStore(func(name string) (*explain.Render, bool) {

@@ -22,9 +22,9 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"short": short, "position": position, "at": fileAndLine, "took": took, "amount": amount, "labels": labelList,
 		"line": changeOf, "iso": iso, "class": classOf, "repository": repositoryName, "moment": moment,
-		"segment": url.PathEscape,
-		"commit":  func(commit, page string) commitLink { return commitLink{commit, page} },
-		"place":   func(text, page string) placeLink { return placeLink{text, page} },
+		"segment": url.PathEscape, "clusters": clustersOf, "delivered": deliveryClass, "after": after,
+		"commit": func(commit, page string) commitLink { return commitLink{commit, page} },
+		"place":  func(text, page string) placeLink { return placeLink{text, page} },
 	}
 }
 

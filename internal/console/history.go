@@ -57,8 +57,11 @@ func (c *console) serveCommit(w http.ResponseWriter, r *http.Request) {
 		c.refuseOn(w, r, found.Name, "history", refused)
 		return
 	}
-	c.write(w, r, http.StatusOK, "commit",
-		commitPage{pipelinePage{frame: c.of(r, found.Name, "history", change.Subject), row: found}, change})
+	p := pipelinePage{frame: c.of(r, found.Name, "history", change.Subject), row: found}
+	if d, ok := c.Delivery.Commit(found.Name, change.ID); ok {
+		p.Delivery = &d
+	}
+	c.write(w, r, http.StatusOK, "commit", commitPage{p, change})
 }
 
 // CommitLink returns the page of a commit of the output branch.

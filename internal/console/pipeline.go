@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/plan"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/repobrowser"
 )
 
@@ -19,6 +20,8 @@ type pipelinePage struct {
 	repobrowser.History
 	// Excerpts are the lines that the findings are about.
 	Excerpts []repobrowser.Excerpt
+	// Delivery is how far the newest commit has come in clusters. Nil if none has reported.
+	Delivery *delivery.Status
 	// Asked says that a pass was asked for from the page, and Done that it has ended.
 	Asked, Done bool
 }
@@ -62,6 +65,9 @@ func (c *console) servePipeline(w http.ResponseWriter, r *http.Request) {
 	}
 	p := pipelinePage{frame: c.of(r, found.Name, "overview", ""), row: found, History: c.history(found)}
 	p.Excerpts = c.Repositories.Excerpts(found.Name, found.Findings.First)
+	if d, ok := c.Delivery.Status(found.Name); ok {
+		p.Delivery = &d
+	}
 	if token := r.URL.Query().Get("asked"); token != "" {
 		p.Asked, p.Done = true, token == found.LastHandledReconcileAt
 	}

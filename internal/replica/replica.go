@@ -22,20 +22,24 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/lease"
 )
 
 // maxNameBytes and maxIdentityBytes limit the texts that are written into the Lease.
 const maxNameBytes, maxIdentityBytes = 63, 128
 
-// Fleet is the fleet that a Replica controls.
+// Fleet is the fleet that a Replica controls, and what it knows of clusters.
 type Fleet interface {
 	// SetActive says whether to make passes. A fleet makes none before the first call.
 	SetActive(active bool)
 	// Trigger is called with triggers that this or another replica forwarded.
 	Trigger(t fleet.Trigger)
+	// Report is called with reports about clusters that another replica forwarded.
+	Report(r delivery.Report)
 }
 
 // Replica is one of the replicas that run a fleet. It works while Run runs.
@@ -62,12 +66,14 @@ func (r *Replica) Run(ctx context.Context, f Fleet) { r.elector.Run(ctx, member{
 // events, move tags. Call it right before each action.
 func (r *Replica) MayPublish() bool { return r.elector.Owns() }
 
-// forwarded is the message form of a trigger.
+// forwarded is the message form of a trigger, or of a report.
 type forwarded struct {
 	Pipeline   string `json:"pipeline,omitempty"`
 	Repository string `json:"repository,omitempty"`
 	Reason     string `json:"reason,omitempty"`
 	Token      string `json:"token,omitempty"`
+
+	Report *delivery.Report `json:"report,omitempty"`
 	// ID distinguishes equal triggers, so that each is acted on.
 	ID string `json:"id"`
 }
@@ -76,15 +82,33 @@ type forwarded struct {
 // writes are tried again. A later trigger of the same kind for the same pipeline or repository replaces a waiting one.
 // Forward returns an error for a trigger that is too large, or if too many wait.
 func (r *Replica) Forward(t fleet.Trigger) error {
-	text, err := json.Marshal(forwarded{t.Pipeline, t.Repository, t.Reason, t.Token, rand.Text()[:10]})
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256([]byte(t.Pipeline + "\x00" + t.Repository + "\x00" + t.Reason))
-	if err := r.elector.Send(hex.EncodeToString(sum[:10]), string(text)); err != nil {
+	f := forwarded{Pipeline: t.Pipeline, Repository: t.Repository, Reason: t.Reason, Token: t.Token}
+	if err := r.send(f, t.Pipeline, t.Repository, t.Reason); err != nil {
 		return fmt.Errorf("forward a trigger: %w", err)
 	}
 	return nil
+}
+
+// ForwardReport forwards a report about a cluster as Forward does a trigger. A later one with the same state of the
+// same commit replaces a waiting one.
+func (r *Replica) ForwardReport(report delivery.Report) error {
+	err := r.send(forwarded{Report: &report}, "report", report.Cluster, report.Reconciler, report.Pipeline, report.Unit,
+		report.Repository, report.Path, report.Commit, string(report.State))
+	if err != nil {
+		return fmt.Errorf("forward a report: %w", err)
+	}
+	return nil
+}
+
+// send sends a message, which replaces a waiting one with the same key.
+func (r *Replica) send(f forwarded, key ...string) error {
+	f.ID = rand.Text()[:10]
+	text, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(strings.Join(key, "\x00")))
+	return r.elector.Send(hex.EncodeToString(sum[:10]), string(text))
 }
 
 // member adapts a fleet to the elector.
@@ -97,6 +121,10 @@ func (m member) Receive(message string) error {
 	var f forwarded
 	if json.Unmarshal([]byte(message), &f) != nil {
 		return errors.New("not a trigger") // The decoder's error could reveal the content.
+	}
+	if f.Report != nil {
+		m.Report(*f.Report)
+		return nil
 	}
 	m.Trigger(fleet.Trigger{Pipeline: f.Pipeline, Repository: f.Repository, Reason: f.Reason, Token: f.Token})
 	return nil

@@ -1,8 +1,10 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,10 +12,12 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/lease"
 )
 
@@ -58,6 +62,7 @@ type recorder struct {
 	mu       sync.Mutex
 	active   bool
 	triggers []fleet.Trigger
+	reports  []delivery.Report
 }
 
 func (r *recorder) SetActive(active bool) {
@@ -70,6 +75,12 @@ func (r *recorder) Trigger(t fleet.Trigger) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.triggers = append(r.triggers, t)
+}
+
+func (r *recorder) Report(report delivery.Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reports = append(r.reports, report)
 }
 
 func TestATriggerReachesTheFleetOfTheActiveReplica(t *testing.T) {
@@ -101,6 +112,23 @@ func TestATriggerReachesTheFleetOfTheActiveReplica(t *testing.T) {
 				t.Error(err)
 			}
 			time.Sleep(5 * time.Second)
+		}
+		reports := []delivery.Report{
+			{Cluster: "eu", Reconciler: "Kustomization/flux-system/monitoring", Commit: "7fd1c0ffee7f",
+				State: delivery.Applied, Sent: time.Now().UTC().Truncate(time.Second)},
+			{Cluster: "eu", Reconciler: "Kustomization/flux-system/monitoring", Commit: "7fd1c0ffee7f",
+				State: delivery.Failed, Message: strings.Repeat("x", 400),
+				Sent: time.Now().UTC().Truncate(time.Second)},
+		}
+		for _, report := range reports {
+			if err := replicas[1].ForwardReport(report); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(5 * time.Second)
+		slices.SortFunc(fleets[0].reports, func(a, b delivery.Report) int { return cmp.Compare(a.State, b.State) })
+		if diff := gocmp.Diff(reports, fleets[0].reports, cmpopts.IgnoreUnexported(delivery.Report{})); diff != "" {
+			t.Errorf("reports of the active one:\n%s", diff)
 		}
 		server.mu.Lock()
 		server.lease.Annotations = map[string]string{"trigger.agentry.dev/other": "{"}

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -59,6 +60,8 @@ type Options struct {
 	Deployer Deployer
 	// Bootstrap is the folder that Flux applies by itself in the cluster, or nil. The manifests for Flux go there.
 	Bootstrap *applied.Folder
+	// Serve is the URL of agentry serve, which the deployer tells what it has applied; or empty.
+	Serve string
 	Release
 }
 
@@ -126,6 +129,20 @@ func (o Options) Deploys() string {
 	return path.Join(o.Folder, string(o.Deployer), "monitoring.yaml")
 }
 
+// Notifies returns the path of the file by which Argo CD tells agentry serve what it has applied, or "". With Flux that
+// is in [Options.Deploys].
+func (o Options) Notifies() string {
+	if o.Deployer != ArgoCD || o.Serve == "" {
+		return ""
+	}
+	return path.Join(path.Dir(o.Deploys()), "notifications.yaml")
+}
+
+// Hook returns the address that the deployer tells agentry serve at.
+func (o Options) Hook() string {
+	return strings.TrimSuffix(o.Serve, "/") + "/hook/" + string(o.Deployer)
+}
+
 // Flux returns what Flux fetches the repository by: a GitRepository that is there, or the one to make.
 func (o Options) Flux() applied.Source {
 	s := applied.Source{Namespace: "flux-system", Name: o.Title("monitoring"), URL: o.URL}
@@ -173,6 +190,7 @@ func (o Options) Files() (out []File, err error) {
 			"namespaces, with the labels by which monitors are found"},
 		{string(o.Job) + ".yaml", o.JobFile(), "a pass on each push, and a review of each change"},
 		{string(o.Deployer) + ".yaml", o.Deploys(), "applies the output branch, and cluster/ unchanged"},
+		{"argocd-notifications.yaml", o.Notifies(), "tells agentry serve what Argo CD has applied"},
 	} {
 		if f.path == "" {
 			continue
@@ -221,6 +239,7 @@ func Join(job []byte, folder string) ([]byte, bool) {
 func (o Options) fill(name string) ([]byte, error) {
 	parsed, err := template.New(name).Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{
 		"yaml":  scalar,
+		"json":  quoted,
 		"below": func(name string) string { return path.Join(o.Folder, name) },
 	}).ParseFS(files, "files/"+name)
 	if err != nil {
@@ -231,6 +250,12 @@ func (o Options) fill(name string) ([]byte, error) {
 		return nil, fmt.Errorf("template %s: %w", name, err)
 	}
 	return b.Bytes(), nil
+}
+
+// quoted returns a text as a JSON string.
+func quoted(text string) (string, error) {
+	out, err := json.Marshal(text)
+	return string(out), err
 }
 
 // scalar returns a text as a YAML scalar, quoted if necessary.

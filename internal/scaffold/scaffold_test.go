@@ -37,6 +37,10 @@ func choices() map[string]Options {
 								RemoteWrite: "https://mimir/push", Login: login, Runtime: runtime, Job: job,
 								Deployer: deployer, Release: Release{"v1.2.3", "v1.2.3"}}
 							out[fmt.Sprint(url, folder, login, job, deployer, runtime)] = o
+							o.Serve = "https://agentry.example.com"
+							if deployer != NoDeployer {
+								out[fmt.Sprint(url, folder, login, job, deployer, runtime, "serve")] = o
+							}
 							if deployer == Flux {
 								o.Bootstrap = bootstrap
 								out[fmt.Sprint(url, folder, login, job, deployer, runtime, "bootstrap")] = o

@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/internal/console"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/explainers"
 	"github.com/agentry-dev/agentry/internal/login"
 	"github.com/agentry-dev/agentry/internal/repobrowser"
@@ -36,6 +37,8 @@ var _ Fleet = (*fleet.Fleet)(nil)
 // Options are the settings of the admin handler.
 type Options struct {
 	Fleet Fleet
+	// Delivery knows how far commits have come in clusters. It may be nil.
+	Delivery *delivery.Store
 	// Trigger requests passes. It does not wait for them.
 	Trigger func(t fleet.Trigger)
 	Version string
@@ -61,8 +64,8 @@ func NewAdmin(o Options) (http.Handler, error) {
 	a := &admin{Options: o, explained: explainers.NewStore(o.Fleet.Explained)}
 	guarded := http.NewServeMux()
 	say, err := console.Handle(guarded, console.Options{
-		Fleet: o.Fleet, Explained: a.explained, Repositories: repobrowser.NewStore(o.Fleet, o.Log), Version: o.Version,
-		Log:  o.Log,
+		Fleet: o.Fleet, Delivery: o.Delivery, Explained: a.explained,
+		Repositories: repobrowser.NewStore(o.Fleet, o.Log), Version: o.Version, Log: o.Log,
 		Who:  who,
 		Pass: func(r *http.Request, pipeline string) string { return a.ask(r, pipeline, "") },
 	})

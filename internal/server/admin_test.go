@@ -248,7 +248,7 @@ func TestAPI(t *testing.T) {
 	}
 	h := f.handler(nil)
 	var all Pipelines
-	var one fleet.Status
+	var one Pipeline
 	var remotes Remotes
 	for path, into := range map[string]any{"/api/v1/pipelines": &all, "/api/v1/pipelines/a": &one,
 		"/api/v1/remotes": &remotes} {
@@ -258,11 +258,11 @@ func TestAPI(t *testing.T) {
 			t.Errorf("%s: %d %v %v", path, got.Code, got.Header(), err)
 		}
 	}
-	want := Pipelines{Version: "v1.2.3", Items: f.pipelines, Problems: f.problems}
+	want := Pipelines{Version: "v1.2.3", Items: []Pipeline{{Status: f.pipelines[0]}}, Problems: f.problems}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(f.pipelines[0], one); diff != "" {
+	if diff := cmp.Diff(Pipeline{Status: f.pipelines[0]}, one); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(f.remotes, remotes.Items); diff != "" {

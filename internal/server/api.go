@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/delivery"
 )
 
 const (
@@ -24,10 +25,17 @@ const (
 
 // Pipelines is the response of GET /api/v1/pipelines.
 type Pipelines struct {
-	Version string         `json:"version"`
-	Items   []fleet.Status `json:"items"`
+	Version string     `json:"version"`
+	Items   []Pipeline `json:"items"`
 	// Problems are errors in the configuration. Pipelines that were running continue to run.
 	Problems diag.List `json:"problems"`
+}
+
+// Pipeline is the response of GET /api/v1/pipelines/NAME.
+type Pipeline struct {
+	fleet.Status
+	// Delivery is how far the newest commit has come in clusters. Nil if none has reported about the pipeline.
+	Delivery *delivery.Status `json:"delivery,omitempty"`
 }
 
 // Remotes is the response of GET /api/v1/remotes.
@@ -49,9 +57,9 @@ type Problem struct {
 }
 
 func (a *admin) listPipelines(w http.ResponseWriter, _ *http.Request) {
-	out := Pipelines{Version: a.Version, Items: a.Fleet.Status(), Problems: a.Fleet.Problems()}
-	if out.Items == nil {
-		out.Items = []fleet.Status{}
+	out := Pipelines{Version: a.Version, Items: []Pipeline{}, Problems: a.Fleet.Problems()}
+	for _, s := range a.Fleet.Status() {
+		out.Items = append(out.Items, a.pipeline(s))
 	}
 	answer(w, http.StatusOK, out)
 }
@@ -62,7 +70,15 @@ func (a *admin) getPipeline(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusNotFound, Problem{Error: "no such pipeline"})
 		return
 	}
-	answer(w, http.StatusOK, status)
+	answer(w, http.StatusOK, a.pipeline(status))
+}
+
+func (a *admin) pipeline(s fleet.Status) Pipeline {
+	out := Pipeline{Status: s}
+	if d, ok := a.Delivery.Status(s.Name); ok {
+		out.Delivery = &d
+	}
+	return out
 }
 
 func (a *admin) listRemotes(w http.ResponseWriter, _ *http.Request) {

@@ -5,8 +5,8 @@
 //	GET  /login, /login/callback, /logout    without authentication: see internal/login
 //	GET  /healthz, /readyz                   without authentication
 //	GET  /metrics                            for Prometheus
-//	GET  /api/v1/pipelines                   {"version", "items": [fleet.Status], "problems": [diag.Diagnostic]}
-//	GET  /api/v1/pipelines/NAME              fleet.Status
+//	GET  /api/v1/pipelines                   {"version", "items": [Pipeline], "problems": [diag.Diagnostic]}
+//	GET  /api/v1/pipelines/NAME              Pipeline: fleet.Status and delivery.Status
 //	GET  /api/v1/pipelines/NAME/explain      explain.List: ?object=KIND/namespace/name, repeatable, &selector=LABELS
 //	GET  /api/v1/pipelines/NAME/objects      explain.SearchResult: ?q=WORDS of kinds, names, files, labels and states
 //	POST /api/v1/pipelines/NAME/reconcile    {"requestedAt": "..."}, which the status repeats
@@ -20,5 +20,5 @@
 // connect to 127.0.0.1 under the page's own host name, but cannot make it send a loopback host. Requests that change
 // something must not come from another site.
 //
-// Webhooks have their own listener: see internal/webhook.
+// Webhooks, and reports about clusters, have their own listener: see internal/webhook and internal/delivery.
 package server

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/httpserver"
 	"github.com/agentry-dev/agentry/internal/server"
+	"github.com/agentry-dev/agentry/internal/webhook"
 	"github.com/agentry-dev/agentry/sd/rotate"
 )
 
@@ -32,7 +35,7 @@ func (s *service) listen(ctx context.Context) ([]httpserver.Listener, error) {
 		return nil, err
 	}
 	admin.Handler, err = server.NewAdmin(server.Options{
-		Fleet: s.fleet, Trigger: s.trigger, Version: s.options.Version,
+		Fleet: s.fleet, Delivery: s.delivery, Trigger: s.trigger, Version: s.options.Version,
 		Metrics: s.metrics.Registry(), Token: token, ReadToken: readToken, Login: s.login, Log: s.log,
 	})
 	if err != nil {
@@ -44,12 +47,35 @@ func (s *service) listen(ctx context.Context) ([]httpserver.Listener, error) {
 	if s.options.Listen.Address == "" {
 		return []httpserver.Listener{admin}, nil
 	}
+	handler, err := s.listenHandler()
+	if err != nil {
+		return nil, errors.Join(err, admin.Close())
+	}
 	hooks, err := s.open(ctx, s.options.Listen)
 	if err != nil {
 		return nil, errors.Join(err, admin.Close())
 	}
-	hooks.Handler = s.hooks
+	hooks.Handler = handler
 	return []httpserver.Listener{admin, hooks}, nil
+}
+
+// listenHandler returns the handler of webhooks, and of reports about clusters if there is a token for these.
+func (s *service) listenHandler() (http.Handler, error) {
+	token, err := s.token(s.options.DeliveryTokenFile)
+	if err != nil || token == nil {
+		return s.hooks, err
+	}
+	reports := delivery.NewHandler(delivery.HandlerOptions{
+		Token: token, Gate: s.gate, Record: s.report, Log: s.log,
+		Observe: func(source string, result webhook.Result) { s.metrics.Webhook(source, string(result)) },
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if delivery.Handles(r) {
+			reports.ServeHTTP(w, r)
+			return
+		}
+		s.hooks.ServeHTTP(w, r)
+	}), nil
 }
 
 func (s *service) open(ctx context.Context, a Address) (out httpserver.Listener, err error) {

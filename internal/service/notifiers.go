@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/forge/observer"
 	"github.com/agentry-dev/agentry/internal/notify"
@@ -23,11 +24,15 @@ type notifier struct {
 	stats    func() outbox.Stats // counts of its outbox; nil if it has none
 }
 
-// newNotifiers returns the notifiers. Only the active replica publishes. Previews check that themselves, because they
-// must know when another replica becomes active.
+// newNotifiers returns the notifiers, and sets s.delivery, whose outcomes one of them publishes. Only the active
+// replica publishes. Previews check that themselves, because they must know when another replica becomes active.
 func (s *service) newNotifiers(sites *forge.Sites) []notifier {
 	events := notify.New(notify.Options{Secrets: s.secretsOf, Instance: instance(), Log: s.log})
 	forges := observer.New(observer.Options{Sites: sites, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Log: s.log})
+	if s.options.DeliveryTokenFile != "" {
+		s.delivery = delivery.New(delivery.Options{Applied: s.metrics.Applied, Changed: forges.Delivered, Log: s.log})
+		s.metrics.Delivery(s.delivery.Unapplied)
+	}
 	artifacts := oci.New(oci.Options{Pool: s.pool, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Log: s.log})
 	out := []notifier{
 		{"events", s.whileActive(events), events.Run, events.Stats},

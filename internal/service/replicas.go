@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/kubeconfig"
 	"github.com/agentry-dev/agentry/internal/lease"
 	"github.com/agentry-dev/agentry/internal/replica"
@@ -84,6 +85,24 @@ func (d directed) Trigger(t fleet.Trigger) {
 		return
 	}
 	d.fleet.Trigger(t)
+}
+
+// Report implements [replica.Fleet].
+func (d directed) Report(r delivery.Report) {
+	if d.delivery != nil { // All replicas have the same flags, except during an update.
+		d.delivery.Record(r)
+	}
+}
+
+// report records a report about a cluster, and forwards it to the active replica, which knows the commits. It returns
+// whether it is about one.
+func (s *service) report(r delivery.Report) (known bool, err error) {
+	if s.replica != nil {
+		if err := s.replica.ForwardReport(r); err != nil {
+			return false, err
+		}
+	}
+	return s.delivery.Record(r), nil
 }
 
 // trigger acts on a trigger, or forwards it to the active replica.

@@ -3,6 +3,8 @@
 //
 //	pipelinefile.Loader ──▶ fleet.Fleet ──▶ telemetry, notify, forge, oci, preview
 //	internal/webhook ──▶    │      ◀── internal/server (page, API, triggers)
+//	                        ▼
+//	                 internal/delivery ◀── reports of Flux and Argo CD
 //
 // It starts if any pipeline can run. After that, no change of the configuration stops it.
 package service
@@ -16,8 +18,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/httpserver"
+	"github.com/agentry-dev/agentry/internal/intake"
 	"github.com/agentry-dev/agentry/internal/login"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/preview"
@@ -51,6 +55,9 @@ type Options struct {
 	Login Login
 	// Replicas elects the replica that runs the pipelines.
 	Replicas Replicas
+	// DeliveryTokenFile has the token of Flux and Argo CD, which report to Listen what they have applied. Empty: their
+	// reports are refused.
+	DeliveryTokenFile string
 	// MaxWebhookBytes limits the body of a webhook; 0 means the default of its type.
 	MaxWebhookBytes int64
 	// Reload receives a value when the configuration must be read again and all pipelines triggered.
@@ -80,6 +87,8 @@ type service struct {
 	replica   *replica.Replica // nil if there are no others, so that this one is always active
 	loader    *pipelinefile.Loader
 	hooks     *webhook.Handler
+	gate      *intake.Gate    // of the listener for webhooks
+	delivery  *delivery.Store // nil: nobody may report
 	metrics   *telemetry.Service
 	pool      *repo.Pool
 	previews  *preview.Previewer
@@ -121,7 +130,7 @@ func newService(o Options) (*service, error) {
 		options: o, log: o.Log, replica: member, secrets: map[string]hookSecrets{},
 		metrics: telemetry.NewService(o.Version),
 		loader:  pipelinefile.NewLoader(pipelinefile.LoaderOptions{Path: o.Path, Getenv: o.Getenv}),
-		systemd: newSystemd(o.Getenv),
+		systemd: newSystemd(o.Getenv), gate: intake.New(),
 	}
 	o.git.Observe = s.metrics.Git
 	s.pool = repo.NewPool(o.CacheDir, o.git)
@@ -129,6 +138,9 @@ func newService(o Options) (*service, error) {
 	s.previews = s.newPreviewer(sites)
 	s.notifiers = s.newNotifiers(sites)
 	observers := []fleet.Observer{s.metrics}
+	if s.delivery != nil {
+		observers = append(observers, s.delivery)
+	}
 	for _, n := range s.notifiers {
 		observers = append(observers, n.observer)
 		if n.stats != nil {
@@ -142,10 +154,10 @@ func newService(o Options) (*service, error) {
 	})
 	s.metrics.Watch(s.fleet, sites.Remaining)
 	s.hooks = webhook.New(webhook.Options{
-		Trigger:      func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: fleet.ReasonWebhook}) },
-		Preview:      func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: reasonPullRequest}) },
-		Observe:      func(source string, result webhook.Result) { s.metrics.Webhook(source, string(result)) },
-		MaxBodyBytes: o.MaxWebhookBytes, Log: o.Log,
+		Trigger: func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: fleet.ReasonWebhook}) },
+		Preview: func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: reasonPullRequest}) },
+		Observe: func(source string, result webhook.Result) { s.metrics.Webhook(source, string(result)) },
+		Gate:    s.gate, MaxBodyBytes: o.MaxWebhookBytes, Log: o.Log,
 	})
 	if s.replica != nil {
 		s.metrics.Registry().MustRegister(s.replica)

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -157,11 +156,11 @@ func (w *testbed) line(message string) map[string]any {
 }
 
 // states returns the service's pipelines, by name.
-func (w *testbed) states() map[string]fleet.Status {
+func (w *testbed) states() map[string]server.Pipeline {
 	w.t.Helper()
 	var answer server.Pipelines
 	w.ask(http.MethodGet, "/api/v1/pipelines", &answer)
-	out := map[string]fleet.Status{}
+	out := map[string]server.Pipeline{}
 	for _, s := range answer.Items {
 		out[s.Name] = s
 	}
@@ -230,7 +229,7 @@ func (w *testbed) until(what string, is func() bool) {
 
 // says waits until Ready of a pipeline is false for a reason, with a message that contains these texts, and returns its
 // state.
-func (w *testbed) says(name, reason string, texts ...string) (s fleet.Status) {
+func (w *testbed) says(name, reason string, texts ...string) (s server.Pipeline) {
 	w.t.Helper()
 	last := ""
 	w.until(fmt.Sprintf("%s is not ready, for %s: %q", name, reason, texts), func() bool {

@@ -23,7 +23,7 @@ type Service struct {
 	registry *prometheus.Registry
 	passes   *Passes
 
-	reconcile, requestTime                         *prometheus.HistogramVec
+	reconcile, requestTime, applied                *prometheus.HistogramVec
 	requests, conflicts, pruned, webhooks, reloads *prometheus.CounterVec
 	lastPush, lag                                  *prometheus.GaugeVec
 
@@ -49,6 +49,12 @@ func NewService(version string) *Service {
 			Help:    "Duration of requests to Git remotes. Worry when lists take seconds: each poll waits for one.",
 			Buckets: []float64{.03, .1, .25, .5, 1, 2, 4, 10, 20, 60, 300},
 		}, []string{"operation"}),
+		applied: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "agentry_applied_seconds",
+			Help: "Time from the push of a commit until a cluster reported that it has applied it. Worry when it is " +
+				"longer than the interval at which Flux or Argo CD reads the branch.",
+			Buckets: []float64{1, 3, 10, 30, 60, 120, 300, 600, 1800, 3600, 14400},
+		}, []string{"pipeline"}),
 		requests: counters("git_requests_total",
 			"Requests to Git remotes: list, fetch or push, and ok or the error. Worry when other results than "+
 				"ok and lost_race continue.", "remote", "operation", "result"),
@@ -58,9 +64,9 @@ func NewService(version string) *Service {
 		pruned: counters("pruned_files_total",
 			"Files that commits removed from the output. Worry when it jumps and nobody deleted anything.", "pipeline"),
 		webhooks: counters("webhook_requests_total",
-			"Webhooks by type and result: accepted, ping, ignored, replayed, unauthorized, too_large, limited, "+
-				"broken. Worry when unauthorized grows for a type that you use, or accepted stays flat though people "+
-				"push.", "source", "result"),
+			"Webhooks, and messages of flux and argocd, by type and result: accepted, ping, ignored, replayed, "+
+				"unauthorized, too_large, limited, broken. Worry when unauthorized grows for a type that you use, or "+
+				"accepted stays flat though people push.", "source", "result"),
 		reloads: counters("configuration_reloads_total",
 			"Reloads of the pipeline files, by result: success, or failure if something in them "+
 				"cannot be used. Worry when failures grow: see agentry_configuration_problems.", "result"),
@@ -78,7 +84,8 @@ func NewService(version string) *Service {
 	build.Set(1)
 	s.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build, s.passes,
-		s.reconcile, s.requestTime, s.requests, s.conflicts, s.pruned, s.webhooks, s.reloads, s.lastPush, s.lag,
+		s.reconcile, s.requestTime, s.applied, s.requests,
+		s.conflicts, s.pruned, s.webhooks, s.reloads, s.lastPush, s.lag,
 	)
 	return s
 }
@@ -143,6 +150,7 @@ func (s *Service) pushed(name string, o fleet.Outcome) {
 // forget drops the series of a pipeline.
 func (s *Service) forget(pipeline string) {
 	s.passes.Forget(pipeline)
+	s.applied.DeleteLabelValues(pipeline)
 	s.pruned.DeleteLabelValues(pipeline)
 	s.lastPush.DeleteLabelValues(pipeline)
 	s.lag.DeleteLabelValues(pipeline)

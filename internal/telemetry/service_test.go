@@ -238,6 +238,8 @@ func full(t *testing.T) *Service {
 	s.Git(repo.Request{Remote: shopURL, Err: repo.ErrLostRace})
 	s.Outbox("events", func() outbox.Stats { return outbox.Stats{} })
 	s.Webhook("github", "accepted")
+	s.Applied("prod", time.Second)
+	s.Delivery(func() map[string]int { return map[string]int{"prod": 1} })
 	s.Reloaded(true)
 	s.Reloaded(false)
 	return s

@@ -8,32 +8,20 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 	"k8s.io/utils/lru"
 
-	"github.com/agentry-dev/agentry/internal/httpserver"
+	"github.com/agentry-dev/agentry/internal/intake"
 	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
-// Limits for any client, and for those who know a secret.
+// Limits besides those of the gate.
 const (
 	// DefaultMaxBodyBytes limits the body of a webhook whose kind has no limit of its own.
 	DefaultMaxBodyBytes = 1 << 20
-	// BodyTimeout limits the time for reading a body.
-	BodyTimeout = 10 * time.Second
-	// MaxBodies limits the bodies that are read at once. If there are more, the oldest body of the client with the
-	// most bodies is aborted.
-	MaxBodies = 128
-
-	// ClientPerSecond and ClientBurst limit all requests from a client's address. Behind a proxy all clients have the
-	// address of the proxy.
-	ClientPerSecond = 20
-	ClientBurst     = 200
-	maxClients      = 4096
 
 	// RepositoryPerSecond and RepositoryBurst limit the genuine requests for a repository.
 	RepositoryPerSecond = 10
@@ -66,6 +54,8 @@ type Options struct {
 	Trigger, Preview func(repository string)
 	// Observe is called once for each request, with the type in its path or "unknown".
 	Observe func(source string, result Result)
+	// Gate limits the requests of the listener. Required.
+	Gate *intake.Gate
 	// MaxBodyBytes limits a body. 0 means the limit of the kind, or DefaultMaxBodyBytes.
 	MaxBodyBytes int64
 	Log          *slog.Logger
@@ -74,10 +64,8 @@ type Options struct {
 // Handler handles webhooks. It is safe for concurrent use.
 type Handler struct {
 	options Options
-	bodies  *bodies
 
 	mu       sync.Mutex
-	clients  *lru.Cache // of *rate.Limiter
 	seen     *lru.Cache // of time.Time, by the hash of a delivery
 	table    map[address][]key
 	limiters map[address]*rate.Limiter
@@ -90,8 +78,6 @@ type Handler struct {
 func New(o Options) *Handler {
 	h := &Handler{
 		options: o,
-		bodies:  newBodies(MaxBodies),
-		clients: lru.New(maxClients),
 		seen:    lru.New(MaxDeliveries),
 		now:     time.Now,
 	}
@@ -110,18 +96,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.options.Observe != nil {
 		h.options.Observe(source, result)
 	}
-	header := w.Header()
-	switch status {
-	case http.StatusMethodNotAllowed:
-		header.Set("Allow", http.MethodPost)
-	case http.StatusUnauthorized:
-		header.Set("WWW-Authenticate", `Basic realm="agentry"`)
-	case http.StatusTooManyRequests:
-		header.Set("Retry-After", "10")
-	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
-		header.Set("Connection", "close") // Do not wait for the rest of the body.
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Basic realm="agentry"`)
 	}
-	w.WriteHeader(status)
+	intake.Refuse(w, status)
 }
 
 // answer handles a request. Its actions before it knows that the request is genuine do not depend on the known
@@ -130,7 +108,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, Broken
 	}
-	if !h.allowClient(httpserver.ClientOf(r.RemoteAddr)) {
+	if !h.options.Gate.Allow(r) {
 		return http.StatusTooManyRequests, Limited
 	}
 	if !known {
@@ -143,21 +121,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 	if signature.IsEmpty() {
 		return http.StatusUnauthorized, Unauthorized
 	}
-	if r.ContentLength > h.bodyLimit(k) {
-		return http.StatusRequestEntityTooLarge, TooLarge
-	}
-	// Test servers do not support deadlines; the service's do.
-	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(BodyTimeout))
-	done := h.bodies.begin(httpserver.ClientOf(r.RemoteAddr), func() { _ = connection.SetReadDeadline(time.Now()) })
-	defer done()
 	keys, real := h.keysOf(at)
 	digest, genuine, err := h.check(w, r, h.bodyLimit(k), signature, keys)
 	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
-		return http.StatusRequestEntityTooLarge, TooLarge
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return http.StatusRequestTimeout, Broken
 	case errors.Is(err, errOutOfTime):
 		h.options.Log.Warn("webhook refused: it was sent long ago, or a clock is wrong; changes are seen by polling "+
 			"only", "repository", at.repository,
@@ -165,7 +131,11 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 			h.now().Sub(signature.Sent).Round(time.Second), "allowed", MaxClockSkew)
 		return http.StatusUnauthorized, Unauthorized
 	case err != nil:
-		return http.StatusBadRequest, Broken
+		status := intake.StatusOf(err)
+		if status == http.StatusRequestEntityTooLarge {
+			return status, TooLarge
+		}
+		return status, Broken
 	case !genuine || !real:
 		return http.StatusNotFound, Unauthorized
 	}
@@ -184,8 +154,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, limit int64, sig
 		macs[i] = k.begin(signature)
 		hashes = append(hashes, macs[i])
 	}
-	body := http.MaxBytesReader(w, r.Body, limit)
-	if _, err = io.Copy(io.MultiWriter(hashes...), body); err != nil {
+	if err = h.options.Gate.Copy(io.MultiWriter(hashes...), w, r, limit); err != nil {
 		return digest, false, err
 	}
 	var proven [2]int // by token and by signature

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/internal/intake"
 	"github.com/agentry-dev/agentry/internal/webhook/kind"
 	"github.com/agentry-dev/agentry/test/clocktest"
 )
@@ -42,6 +43,7 @@ func newTestbed(maxBody int64, hooks ...Hook) *testbed {
 		Trigger:      func(r string) { w.triggers = append(w.triggers, r) },
 		Preview:      func(r string) { w.previews = append(w.previews, r) },
 		Observe:      func(source string, result Result) { w.results = append(w.results, source+" "+string(result)) },
+		Gate:         intake.New(),
 		MaxBodyBytes: maxBody,
 		Log:          slog.New(slog.DiscardHandler),
 	})

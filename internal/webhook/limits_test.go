@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/internal/intake"
 )
 
 func TestRates(t *testing.T) {
@@ -20,7 +22,7 @@ func TestRates(t *testing.T) {
 			return w.send(delivery{client: client, path: "/hook/generic/" + shop, body: body,
 				header: map[string]string{"X-Signature": sha(key, body)}}).Code
 		}
-		for i := range ClientBurst {
+		for i := range intake.ClientBurst {
 			if got := send("192.0.2.1:1", "wrong", ""); got != 404 {
 				t.Fatalf("request %d got %d", i, got)
 			}
@@ -47,17 +49,6 @@ func TestRates(t *testing.T) {
 	})
 }
 
-// TestMapsAreBounded fills the maps that strangers can fill.
-func TestMapsAreBounded(t *testing.T) {
-	w := newTestbed(0)
-	for i := range maxClients + 10 {
-		w.send(delivery{client: fmt.Sprintf("10.%d.%d.1:1", i/256, i%256), path: "/"})
-	}
-	if n := w.clients.Len(); n != maxClients {
-		t.Errorf("%d clients are kept", n)
-	}
-}
-
 // TestSlowBodies lets a body stop half-way, over a real connection.
 func TestSlowBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +61,7 @@ func TestSlowBodies(t *testing.T) {
 		out := &deadlines{ResponseRecorder: httptest.NewRecorder(), expire: feed}
 		began := time.Now()
 		w.ServeHTTP(out, r)
-		if out.Code != 408 || time.Since(began) != BodyTimeout {
+		if out.Code != 408 || time.Since(began) != intake.BodyTimeout {
 			t.Errorf("%d after %v", out.Code, time.Since(began))
 		}
 		if diff := cmp.Diff([]string{"generic broken"}, w.results); diff != "" {
@@ -107,8 +98,8 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newTestbed(0, hooks("generic")...)
 				w.options.Observe = nil // It is called concurrently here.
-				answers := make(chan int, MaxBodies+20)
-				for i := range MaxBodies + 20 {
+				answers := make(chan int, intake.MaxBodies+20)
+				for i := range intake.MaxBodies + 20 {
 					body, feed := io.Pipe()
 					out := &deadlines{ResponseRecorder: httptest.NewRecorder(), expire: feed}
 					go func() {
@@ -128,30 +119,15 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 				if n := len(answers); n != 21 {
 					t.Errorf("%d were given up; 21 are too many", n)
 				}
-				time.Sleep(BodyTimeout)
+				time.Sleep(intake.BodyTimeout)
 				synctest.Wait()
-				for range MaxBodies + 20 {
+				for range intake.MaxBodies + 20 {
 					if got := <-answers; got != 408 {
 						t.Errorf("a slow one got %d", got)
 					}
 				}
-				if n := len(w.bodies.reading); n != 0 {
-					t.Errorf("%d bodies are still counted", n)
-				}
 			})
 		})
-	}
-}
-
-// TestTheClientWithMostBodiesGivesWay: its oldest body is aborted, whoever sends the new one.
-func TestTheClientWithMostBodiesGivesWay(t *testing.T) {
-	var given []string
-	b := newBodies(4)
-	for i, client := range []string{"genuine", "attacker", "attacker", "attacker", "another", "attacker"} {
-		b.begin(client, func() { given = append(given, fmt.Sprint(client, i)) })
-	}
-	if diff := cmp.Diff([]string{"attacker1", "attacker2"}, given); diff != "" {
-		t.Error(diff)
 	}
 }
 

@@ -105,17 +105,6 @@ func (h *Handler) allowRepository(at address) bool {
 	return limiter != nil && limiter.Allow() // It is nil if the hook has just been removed.
 }
 
-func (h *Handler) allowClient(client string) bool {
-	h.mu.Lock()
-	limiter, ok := h.clients.Get(client)
-	if !ok {
-		limiter = rate.NewLimiter(ClientPerSecond, ClientBurst)
-		h.clients.Add(client, limiter)
-	}
-	h.mu.Unlock()
-	return limiter.(*rate.Limiter).Allow()
-}
-
 // known reports whether a delivery has been seen before.
 func (h *Handler) known(deliveries [][32]byte) bool {
 	h.mu.Lock()

@@ -165,7 +165,7 @@ func (r *replica) status(ctx context.Context) (map[string]fleet.Status, diag.Lis
 	}
 	out := map[string]fleet.Status{}
 	for _, s := range all.Items {
-		out[s.Name] = s
+		out[s.Name] = s.Status
 	}
 	return out, all.Problems, nil
 }

@@ -188,6 +188,9 @@ topologySpreadConstraints:
 {{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled (include "agentry.tlsEnabled" .)) (not .Values.webhooks.enabled) }}
 {{- fail "ingress, httpRoute and tls are for webhooks: set webhooks.enabled" }}
 {{- end }}
+{{- if and .Values.delivery.token.secretName (not .Values.webhooks.enabled) }}
+{{- fail "delivery.token is for reports, which come to the address of webhooks: set webhooks.enabled" }}
+{{- end }}
 {{- if and .Values.ingress.enabled (not .Values.ingress.host) }}
 {{- fail "ingress.host is needed: the name that the forges call" }}
 {{- end }}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/plan"
+	"github.com/agentry-dev/agentry/internal/server"
 )
 
 // hostile is a text that would clear the screen, end its line, and give commands to CI runners.
@@ -62,13 +62,13 @@ func TestForeignTextSteersNothing(t *testing.T) {
 			return errors.Join(Pass(w, r, false), PrintSuspended(w, text))
 		},
 		"status": func(w io.Writer, text string) error {
-			var s fleet.Status
+			var s server.Pipeline
 			fill(reflect.ValueOf(&s).Elem(), text)
 			s.Conditions = []metav1.Condition{
 				{Type: meta.ReadyCondition, Status: metav1.ConditionStatus(text), Message: text},
 				{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Message: text},
 			}
-			return errors.Join(Statuses(w, []fleet.Status{s}), Details(w, s))
+			return errors.Join(Statuses(w, []server.Pipeline{s}), Details(w, s))
 		},
 		"problems": func(w io.Writer, text string) error {
 			var f diag.Diagnostic
@@ -85,7 +85,7 @@ func TestForeignTextSteersNothing(t *testing.T) {
 			return f.WriteText(w, false)
 		},
 		"JSON": func(w io.Writer, text string) error {
-			var s fleet.Status
+			var s server.Pipeline
 			fill(reflect.ValueOf(&s).Elem(), text)
 			return diag.WriteJSON(w, s)
 		},

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,10 +13,12 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/delivery"
+	"github.com/agentry-dev/agentry/internal/server"
 )
 
 // Statuses writes a table in the style of `flux get`.
-func Statuses(w io.Writer, all []fleet.Status) error {
+func Statuses(w io.Writer, all []server.Pipeline) error {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "NAME\tREVISION\tSUSPENDED\tREADY\tMESSAGE")
 	for _, s := range all {
@@ -30,7 +33,7 @@ func Statuses(w io.Writer, all []fleet.Status) error {
 		if s.Suspended {
 			suspended = "True"
 		}
-		printf(table, "%s\t%s\t%s\t%s\t%s\n", s.Name, revision(s), suspended, ready, oneLine(message))
+		printf(table, "%s\t%s\t%s\t%s\t%s\n", s.Name, revision(s.Status), suspended, ready, oneLine(message))
 	}
 	return table.Flush()
 }
@@ -48,7 +51,7 @@ func shortCommit(commit string) string { return commit[:min(8, len(commit))] }
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Details writes what the table does not show about a pipeline.
-func Details(w io.Writer, s fleet.Status) error {
+func Details(w io.Writer, s server.Pipeline) error {
 	var b strings.Builder
 	for _, src := range s.Sources {
 		printf(&b, "from   %s %s %s", src.URL, src.Ref, shortCommit(src.Commit))
@@ -70,6 +73,9 @@ func Details(w io.Writer, s fleet.Status) error {
 			printf(&b, "       %s\n", oneLine(p.Error))
 		}
 	}
+	if s.Delivery != nil {
+		delivered(&b, s.Delivery)
+	}
 	for _, u := range s.Units {
 		if u.IsWithheld() {
 			printf(&b, "%s %s\n       %s\n", stateText(u.State), u.Name, oneLine(u.Reason))
@@ -84,6 +90,27 @@ func Details(w io.Writer, s fleet.Status) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// delivered writes how far the newest commit has come in clusters.
+func delivered(b *strings.Builder, d *delivery.Status) {
+	printf(b, "in     %s\n", d.Summary())
+	for _, r := range d.Rows {
+		printf(b, "       %s %s %s", r.ClusterName(), r.Reconciler, r.State)
+		if r.Unit != "" {
+			printf(b, " %s", r.Unit)
+		}
+		if after := cmp.Or(r.HealthyAfter, r.AppliedAfter); after != nil {
+			printf(b, " after %s", after.Round(time.Second))
+		}
+		if r.Current != "" {
+			printf(b, ", has %s", shortCommit(r.Current))
+		}
+		if r.Message != "" {
+			printf(b, ": %s", r.Message)
+		}
+		b.WriteString("\n")
+	}
 }
 
 // Problems writes the errors in a service's configuration.

@@ -7,8 +7,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/plan"
+	"github.com/agentry-dev/agentry/internal/server"
 )
 
 // TestHeldObjects: a held object is shown with the version that is in effect, and its error with the field. One whose
@@ -23,7 +23,7 @@ func TestHeldObjects(t *testing.T) {
 		"left out ServiceMonitor/shop/a\n": {State: plan.UnitLeftOut},
 	} {
 		h.ID, h.Reason = manifest.ID{Kind: "ServiceMonitor", Namespace: "shop", Name: "a"}, reason
-		var s fleet.Status
+		var s server.Pipeline
 		s.Held = []plan.HeldObject{h}
 		var out strings.Builder
 		if err := Details(&out, s); err != nil {

@@ -79,6 +79,8 @@ nothing is written. To a CI job that it did not write it adds nothing: what to a
 				Usage: "write manifests for Flux (default if there are some)"},
 			&cli.BoolFlag{Name: "argocd",
 				Usage: "write manifests for Argo CD (default if there are some)"},
+			&cli.StringFlag{Name: "serve",
+				Usage: "`URL` of agentry serve, for Flux or Argo CD to tell it what is applied"},
 			&cli.BoolFlag{Name: "argocd-plugin",
 				Usage: "write only the sidecar with which Argo CD itself renders"},
 			&cli.BoolFlag{Name: "overlay", Usage: "write only a GrafanaAgent that selects everything, to try it out"},
@@ -177,6 +179,10 @@ func (i initializer) options(flags *cli.Context, at place, there others) (o scaf
 	o.Job = scaffold.Job(q.choose("ci", "CI job: github, gitlab or none", string(there.job(o.URL)),
 		string(scaffold.GitHub), string(scaffold.GitLab), string(scaffold.NoJob)))
 	o.Deployer = q.deployer(applies)
+	o.Serve = flags.String("serve")
+	if q.err == nil && o.Serve != "" {
+		q.err = checkServe(o)
+	}
 	if o.Deployer == scaffold.Flux {
 		o.Bootstrap = bootstrapOf(o, bootstraps)
 	}
@@ -306,6 +312,19 @@ func checkRemoteWrite(value string) error {
 	case u.User != nil:
 		return errors.New("credentials are not in the URL: put them into a Secret, and name it with " +
 			"--remote-write-secret")
+	}
+	return nil
+}
+
+// checkServe checks the URL of agentry serve.
+func checkServe(o scaffold.Options) error {
+	u, err := url.Parse(o.Serve)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "":
+		return command.Usagef("write it like https://agentry.example.com", "--serve %q is not the URL of a service",
+			o.Serve)
+	case o.Deployer == scaffold.NoDeployer:
+		return command.Usagef("add --flux or --argocd", "--serve is of use with --flux or --argocd only")
 	}
 	return nil
 }

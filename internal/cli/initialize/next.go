@@ -57,7 +57,7 @@ func places(o scaffold.Options, files []scaffold.File) []string {
 		switch {
 		case o.Folder != "" && pipeline.Within(o.Folder, name):
 			name = o.Folder
-		case name != o.JobFile() && name != o.Deploys():
+		case name != o.JobFile() && name != o.Deploys() && name != o.Notifies():
 			name, _, _ = strings.Cut(name, "/")
 		}
 		if !slices.Contains(out, name) {
@@ -107,6 +107,7 @@ func applying(o scaffold.Options, w written) string {
 		b.WriteString(readers(o))
 		fmt.Fprintf(&b, "  kubectl apply -f %s\n", o.Deploys())
 	}
+	b.WriteString(telling(o))
 	if o.Login == "" {
 		return b.String()
 	}
@@ -116,6 +117,23 @@ func applying(o scaffold.Options, w written) string {
 	fmt.Fprintf(&b, "  kubectl -n %s create secret generic %s --from-literal=username=... "+
 		"--from-literal=password=...\n", o.Namespace, o.Login)
 	return b.String()
+}
+
+// telling returns the commands that let the deployer tell agentry serve what it has applied, with the token of its
+// --delivery-token-file.
+func telling(o scaffold.Options) string {
+	switch {
+	case o.Serve == "":
+		return ""
+	case o.Deployer == scaffold.Flux:
+		return fmt.Sprintf("\nFlux tells %s what it has applied, with the token of its --delivery-token-file:\n\n"+
+			"  kubectl -n %s create secret generic agentry-delivery --from-literal=token=\"$DELIVERY_TOKEN\"\n",
+			o.Serve, o.Flux().Namespace)
+	}
+	return fmt.Sprintf("\nArgo CD tells %s what it has applied, with the token of its --delivery-token-file:\n\n"+
+		"  kubectl -n argocd patch secret argocd-notifications-secret --type=merge "+
+		"-p '{\"stringData\": {\"agentry-token\": \"'\"$DELIVERY_TOKEN\"'\"}}'\n"+
+		"  kubectl apply --server-side -f %s\n", o.Serve, o.Notifies())
 }
 
 // readers returns the command that gives the deployer a login, if the repository has one.

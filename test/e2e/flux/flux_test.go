@@ -45,6 +45,7 @@ func TestFlux(t *testing.T) {
 		{"dollars are not substituted", w.dollars},
 		{"nobody else can call the Receiver", w.receiver},
 		{"a changed monitor changes one Secret", w.changedMonitor},
+		{"the cluster reports how far a commit has come", w.delivered},
 		{"a broken object changes nothing, and takes nothing with it", w.brokenObject},
 		{"what the API server would refuse never reaches it", w.refusedObject},
 		{"an edit of the output branch is put back", w.edited},

@@ -169,6 +169,7 @@ func (w *testbed) serve() {
 	text = text[:at] + w.hook + text[end:]
 	text += fmt.Sprintf("    - {url: \"http://%s%s\", secretFile: /etc/agentry/events.key}\n", eventsAddress,
 		directPath)
-	w.told = gitops.ServeAgentry(w.t, cluster, strings.ReplaceAll(text, "/etc/agentry/", w.etc+"/"))
+	w.told = gitops.ServeAgentry(w.t, cluster, strings.ReplaceAll(text, "/etc/agentry/", w.etc+"/"),
+		w.deliveryFlag())
 	w.forge.TellTo(w.told)
 }

@@ -18,16 +18,16 @@ import (
 // HookAddress is where agentry serve listens for webhooks.
 const HookAddress = "127.0.0.1:9292"
 
-// ServeAgentry runs agentry serve with a pipeline file until the test ends, and returns where the
+// ServeAgentry runs agentry serve with a pipeline file and more arguments until the test ends, and returns where the
 // forge tells it of pushes.
-func ServeAgentry(t *testing.T, cluster *harness.Cluster, pipeline string) (hook string) {
+func ServeAgentry(t *testing.T, cluster *harness.Cluster, pipeline string, more ...string) (hook string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pipeline.yaml")
 	if err := os.WriteFile(file, []byte(pipeline), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Launch(t, "agentry", harness.Agentry(), "serve", "-f", file, "--cache-dir",
-		filepath.Join(t.TempDir(), "cache"), "--listen", HookAddress)
+	cluster.Launch(t, "agentry", harness.Agentry(), append([]string{"serve", "-f", file, "--cache-dir",
+		filepath.Join(t.TempDir(), "cache"), "--listen", HookAddress}, more...)...)
 	harness.Eventually(t, "agentry serve", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -54,6 +54,25 @@ type Status struct {
 	Sources    []struct{ Commit string }
 	Output     struct{ Commit string }
 	Held       []Object
+	Delivery   *Delivery
+}
+
+// Delivery is how far the newest commit has come in clusters.
+type Delivery struct {
+	Commit string
+	Rows   []struct{ Cluster, Reconciler, State, Message string }
+}
+
+// Delivered is what agentry says of the delivery of a pipeline.
+func Delivered(pipeline string) (Delivery, error) {
+	s, err := ask(pipeline)
+	if err == nil && s.Delivery == nil {
+		err = errors.New("no cluster has reported")
+	}
+	if err != nil {
+		return Delivery{}, err
+	}
+	return *s.Delivery, nil
 }
 
 // Object names an object.

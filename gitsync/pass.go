@@ -95,7 +95,8 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	options.LastGood, options.Current = in.LastGood, in.Current
 	options.Admit = p.budget.Take
 	if !p.options.ReportRendered {
-		options.KeepBytes, options.Store = p.keepBytes(), func(data []byte) generator.Stored { return object.NewBlob(data) }
+		options.KeepBytes = p.keepBytes()
+		options.Store = func(data []byte) generator.Stored { return object.NewBlob(data) }
 	}
 	set, err := p.decrypt(ctx, in.Objects.Set, &options)
 	if err != nil {

@@ -28,7 +28,11 @@ func (o *Options) Needs(set *manifest.Set) []manifest.ID {
 	}
 	var out []manifest.ID
 	for _, object := range set.All() {
-		for _, id := range secretref.Mentioned(object) {
+		mentioned := object.Mentions
+		if mentioned == nil {
+			mentioned = secretref.Mentioned(object)
+		}
+		for _, id := range mentioned {
 			if wanted[id] {
 				wanted[id] = false
 				out = append(out, id)

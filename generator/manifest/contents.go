@@ -24,6 +24,7 @@ type contents struct {
 	isBuilt bool // by [ParseBuilt]
 	opts    Options
 	held    atomic.Pointer[[]body] // nil after [Result.Release]
+	count   int                    // the number of bodies that were released
 
 	mutex sync.Mutex
 	last  weak.Pointer[[]body] // what was read again last: the objects of a file are of interest together
@@ -53,7 +54,11 @@ func (c *contents) read() *[]body {
 	}
 	p := newParser(File{Source: c.Source, Path: c.Path, Data: data}, c.opts)
 	p.parse()
-	return p.of.held.Load()
+	held := p.of.held.Load()
+	if len(*held) != c.count {
+		panic(panics.Because(fmt.Errorf("read %s again: it has %d objects now, and had %d", c.Path, len(*held), c.count)))
+	}
+	return held
 }
 
 // add adds an object that is being read, with its place.
@@ -69,16 +74,18 @@ func (o *Object) body() *body { return &o.of.bodies()[o.n] }
 func (o *Object) place() place { return o.body().at }
 
 // Release lets the garbage collector take most of the memory of the file's objects. It is read again when an object is
-// looked into. Without [File.Again] nothing is released. Nobody may use the objects at the same time.
+// looked into. Nothing is released without [File.Again], and of a file with [Result.Rights], because every pass looks
+// into these. Nobody may use the objects at the same time.
 func (r Result) Release() {
-	if r.of == nil || r.of.Again == nil {
+	if r.of == nil || r.of.Again == nil || len(r.Rights) > 0 {
 		return
 	}
-	for _, objects := range [...][]*Object{r.Objects, r.LeftOut, r.Rights} {
+	for _, objects := range [...][]*Object{r.Objects, r.LeftOut} {
 		for _, o := range objects {
 			o.cut()
 		}
 	}
+	r.of.count = len(*r.of.held.Load())
 	r.of.held.Store(nil)
 }
 
@@ -97,9 +104,15 @@ func (o *Object) cut() {
 		}
 		return out
 	}
-	own(&o.Kind)
-	own(&o.Namespace)
-	own(&o.Name)
+	identity := func(id *ID) {
+		own(&id.Kind)
+		own(&id.Namespace)
+		own(&id.Name)
+	}
+	identity(&o.ID)
+	for i := range o.Mentions {
+		identity(&o.Mentions[i])
+	}
 	own(&o.APIVersion)
 	own(&o.Tenant)
 	o.Labels, o.Annotations = texts(o.Labels), texts(o.Annotations)

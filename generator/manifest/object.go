@@ -39,8 +39,6 @@ type Built struct {
 	Lookup string
 	// Refused says why the object cannot be used, if it cannot: it is an error, and held.
 	Refused string `json:",omitempty"`
-	// Targets are the namespaces that a monitor names for its targets.
-	Targets []TargetNamespaces
 	// EarlierNames are the names that the object had before kustomize renamed it, the one in its file first.
 	EarlierNames []string `json:",omitempty"`
 	// Applied means that somebody else applies the document, so that it is not passed through: Helm does what is of a
@@ -120,6 +118,8 @@ type Object struct {
 	IsPassed bool
 	// HasValue means that the object can be used. One that is left out can be used if only unknown fields are wrong.
 	HasValue bool
+	// Mentions are the objects that this one refers to. They are nil without [Options.Mentions].
+	Mentions []ID
 	// Targets are the namespaces that a monitor names for its targets.
 	Targets []TargetNamespaces
 	// EarlierNames are the names that the object had before kustomize renamed it, the one in its file first.

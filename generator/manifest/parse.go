@@ -85,6 +85,8 @@ type Options struct {
 	PassThrough passthrough.Kinds
 	// Tenants says which files are a tenant's, and may define objects in the tenant's namespace only.
 	Tenants Tenants
+	// Mentions returns what [Object.Mentions] has; nil if nobody asks for that.
+	Mentions func(*Object) []ID
 }
 
 // PathOptions are what the options make of a file's path. Two files with the same content and equal PathOptions have

@@ -104,6 +104,9 @@ func (p *parser) add(w rawObject, value typed) {
 		}
 		object.Digest, object.HasValue, object.Bytes = digest, true, size+len(object.Passed())
 		object.body().value, object.Targets = value, targetsOf(value)
+		if p.opts.Mentions != nil {
+			object.Mentions = append([]ID{}, p.opts.Mentions(object)...)
+		}
 	}
 	if refused == nil && (!use || isForeign && w.kind == "Secret") {
 		p.nameEncrypted(object, w.raw)

@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/patch"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 	"github.com/agentry-dev/agentry/generator/tenancy"
 )
@@ -29,7 +30,7 @@ func (s *Spec) ParseOptions() manifest.Options {
 	if s.Tenancy != nil {
 		tenants.Folders = s.Tenancy.Folders
 	}
-	return manifest.Options{
+	out := manifest.Options{
 		Tenants:          tenants,
 		PassThrough:      kinds,
 		DefaultNamespace: s.DefaultNamespace,
@@ -37,6 +38,10 @@ func (s *Spec) ParseOptions() manifest.Options {
 		Compatibility:    s.Compatibility,
 		UnknownFields:    s.UnknownFields,
 	}
+	if s.Secrets.Allows(secretref.Plaintext) || s.Secrets.Seals() {
+		out.Mentions = secretref.Mentioned
+	}
+	return out
 }
 
 // Refusal returns the first finding for which no commit is made, or nil.

@@ -357,8 +357,11 @@ func (s *Source) parseBlob(pass *budget.Pass, rd *object.Reader, f *File, opts m
 	return nil
 }
 
-// again returns the function that reads a blob once more.
+// again returns the function that reads a blob once more. It is nil for files of this machine, which may change.
 func (s *Source) again(blob plumbing.Hash) func() ([]byte, error) {
+	if s.IsLocal {
+		return nil
+	}
 	return func() ([]byte, error) {
 		rd := s.Repo.Reader()
 		defer rd.Close()

@@ -68,7 +68,7 @@ func (p *pass) run(ctx context.Context) error {
 
 // keepBytes returns how many bytes of files a pass keeps with the values that they were printed from. More are printed
 // once more if a difference needs the values. With little memory they are fewer.
-func (p *pass) keepBytes() int64 { return min(8<<20, p.budget.Limit()/64) }
+func (p *pass) keepBytes() int64 { return min(8<<20, p.budget.Limit()/128) }
 
 // decide reads and renders the inputs, and decides what becomes of the units. A refusal is in the report.
 func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*plan.Plan, error) {

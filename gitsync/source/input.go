@@ -325,7 +325,7 @@ func (s *Source) parseFile(pass *budget.Pass, rd *object.Reader, f *File, opts m
 	if err := s.parseBlob(pass, rd, f, opts); err != nil {
 		return err
 	}
-	if size := f.kept(); kept.Add(size) > min(s.KeepBytes, pass.Limit()/8) {
+	if size := f.kept(); kept.Add(size) > min(s.KeepBytes, pass.Limit()/16) {
 		kept.Add(-size)
 		f.Result.Release()
 	}

@@ -34,7 +34,7 @@ type Source struct {
 	Charts    *chart.Renderer     // renders charts; nil refuses them
 	Secrets   *sops.FileDecrypter // decrypts files that decide what is built; nil leaves them encrypted
 	// KeepBytes is about how many bytes of objects are kept that can be read again from the repository, and at most
-	// 1/8 of what a pass may take. What is more is released once it is parsed, and read again where somebody looks into
+	// 1/16 of what a pass may take. What is more is released once it is parsed, and read again where somebody looks into
 	// it: to render the units that change.
 	KeepBytes int64
 	Input     Input
@@ -65,9 +65,9 @@ func (s *Source) size() int64 {
 // file, diagnostic, and object that shares its value with another one, and the copies of each byte of text, which is
 // also kept as values.
 const (
-	BytesPerFile    = 600
+	BytesPerFile    = 800
 	bytesPerFinding = 500
-	bytesPerCopy    = 200
+	bytesPerCopy    = 500
 	CopiesOfText    = 2
 )
 

@@ -30,16 +30,18 @@ type Release struct {
 
 var _ roots.Maker = Release{}
 
-// release returns the root that a HelmRelease asks for. There is none if it is suspended or for another cluster.
-func (r *run) release(o roots.Object) (root roots.Root, found bool) {
+// release returns the root that a HelmRelease asks for, or a refused one.
+func (r *run) release(o roots.Object) roots.Root {
 	by := &roots.CustomResource{Object: o.Object, Built: o.Built, Prefix: "spec."}
-	root = roots.Root{Name: by.Name(), RequestedBy: by}
+	root := roots.Root{Name: by.Name(), RequestedBy: by}
 	h, err := parseRelease(by)
-	if p, ok := errors.AsType[*diag.Diagnostic](err); ok {
-		return refused(root, p), h == nil || !h.isSkipped()
+	if h != nil {
+		if why := h.skipped(); why != nil {
+			return refused(root, why)
+		}
 	}
-	if h.isSkipped() {
-		return root, false
+	if p, ok := errors.AsType[*diag.Diagnostic](err); ok {
+		return refused(root, p)
 	}
 	m := Release{Objects: map[string]map[string]any{}, Encrypted: map[string]bool{}}
 	note := func(kind, namespace, name string) map[string]any {
@@ -67,7 +69,7 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 		}
 		p := undecrypted("spec.valuesFrom"+index(i), ref.Kind, h.Metadata.Namespace, ref.Name, failed)
 		if failed.IsUncertain {
-			return refused(root, p), true
+			return refused(root, p)
 		}
 		p.Message, p.Hint = p.Message+"; the chart is rendered without its values", p.Hint+
 			", or set in values what decides which monitors exist"
@@ -79,16 +81,19 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 			"spec.chart.spec.sourceRef")
 	}
 	if p, ok := errors.AsType[*diag.Diagnostic](err); ok {
-		return refused(root, p), true
+		return refused(root, p)
 	}
 	if wanted.Remote == nil {
 		root.Warnings = append(root.Warnings, r.warnings(wanted.Source, "spec.chart.spec.sourceRef", m.Top)...)
 	}
 	root.Make = m
-	return root, true
+	return root
 }
 
-func (r *HelmRelease) isSkipped() bool { return r.Spec.Suspend || len(r.Spec.KubeConfig) > 0 }
+// skipped returns why the release is not rendered, although nothing is wrong, or nil.
+func (r *HelmRelease) skipped() *diag.Diagnostic {
+	return skipped(r.Spec.Suspend, r.Spec.KubeConfig, "rendered")
+}
 
 // parseRelease reads the HelmRelease that asks for a root.
 func parseRelease(by *roots.CustomResource) (*HelmRelease, error) {

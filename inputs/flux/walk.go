@@ -3,6 +3,7 @@ package flux
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -85,9 +86,7 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(run.releases)) {
-		if root, found := run.release(run.releases[id]); found {
-			run.roots = append(run.roots, root)
-		}
+		run.roots = append(run.roots, run.release(run.releases[id]))
 	}
 	slices.SortFunc(run.roots, func(a, b roots.Root) int { return strings.Compare(a.Name, b.Name) })
 	return run.roots, run.err
@@ -162,16 +161,11 @@ func (r *run) add(objects []roots.Object) {
 			r.roots = append(r.roots, refused(k.emptyRoot(), p))
 			continue
 		}
-		switch {
-		case k.spec.Suspend:
-			r.skip(k, "spec.suspend", "set suspend: false to build it",
-				"Flux does not reconcile it, so it is not built")
-		case len(k.spec.KubeConfig) > 0:
-			r.skip(k, "spec.kubeConfig", "give that cluster a pipeline of its own",
-				"it is for another cluster, so it is not built")
-		default:
-			r.addKustomization(k)
+		if why := skipped(k.spec.Suspend, k.spec.KubeConfig, "built"); why != nil {
+			r.skip(k, why)
+			continue
 		}
+		r.addKustomization(k)
 	}
 }
 
@@ -375,9 +369,23 @@ func orDefault(namespace string) string { return cmp.Or(namespace, "default") }
 
 func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
-// skip notes once why a Kustomization is not built, although nothing is wrong.
-func (r *run) skip(k *kustomization, field, hint, message string) {
-	root := refused(k.emptyRoot(), new(diag.BuildsNothing.At(field, "%s", message).As(diag.Info).WithHint(hint)))
+// skipped returns why Flux does not apply a Kustomization or HelmRelease to this cluster, although nothing is wrong, or
+// nil. done says what is not done with it.
+func skipped(suspend bool, kubeConfig json.RawMessage, done string) *diag.Diagnostic {
+	switch {
+	case suspend:
+		return new(diag.BuildsNothing.At("spec.suspend", "Flux does not reconcile it, so it is not %s", done).
+			As(diag.Info).WithHint("set suspend: false to have it " + done))
+	case len(kubeConfig) > 0:
+		return new(diag.BuildsNothing.At("spec.kubeConfig", "it is for another cluster, so it is not %s", done).
+			As(diag.Info).WithHint("give that cluster a pipeline of its own"))
+	}
+	return nil
+}
+
+// skip notes once why a Kustomization is not built.
+func (r *run) skip(k *kustomization, why *diag.Diagnostic) {
+	root := refused(k.emptyRoot(), why)
 	if !slices.ContainsFunc(r.roots, func(other roots.Root) bool { return other.Name == root.Name }) {
 		r.roots = append(r.roots, root)
 	}

@@ -74,7 +74,7 @@ func TestHelmReleasesAreRoots(t *testing.T) {
 			"hr/encrypted.yaml":  helmRelease("  valuesFrom: [{kind: Secret, name: sealed}]\n"),
 			"hr/target.yaml":     helmRelease("  targetNamespace: team\n"),
 			"hr/suspended.yaml":  helmRelease("  suspend: true\n"),
-			"hr/unfinished.yaml": strings.Replace(helmRelease("  suspend: true\n"), "chart: charts/shop", "chart: ''", 1),
+			"hr/unfinished.yaml": strings.Replace(helmRelease("  suspend: true\n"), "charts/shop", "''", 1),
 			"hr/elsewhere.yaml":  helmRelease("  kubeConfig: {secretRef: {name: other}}\n"),
 			"hr/absent.yaml":     helmRelease("  valuesFrom: [{kind: ConfigMap, name: none}]\n"),
 			"hr/other.yaml": strings.Replace(helmRelease(""), "name: flux-system, namespace: flux-system",

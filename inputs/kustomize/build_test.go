@@ -122,7 +122,7 @@ func TestAnErrorIsAtTheEntryToBlame(t *testing.T) {
 		"resources: [a.yaml]\nimages: a\n":           "top/kustomization.yaml:2:9: images: must be a list",
 		"resources: [a.yaml]\nnamePrefix: [a]\n":     "top/kustomization.yaml:2:13: namePrefix: must be a string",
 		"resources: [a.yaml, b.yaml, c.yaml]\n": "top/kustomization.yaml:1:21: resources[1]: contains " +
-			"ConfigMap.v1/x.y twice",
+			"ConfigMap.v1/x.y twice: at top/a.yaml:1 and at top/b.yaml:1",
 		"resources: [a.yaml, c.yaml]\nnamespace: z\n": "top/kustomization.yaml:2:12: namespace: two objects would " +
 			"have the same name in one namespace, or all Namespaces the same name",
 		"resources: [a.yaml]\npatches:\n- " + good + "\n- {target: {kind: ConfigMap}, patch: '[{op: add}]'}\n- " +

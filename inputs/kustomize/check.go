@@ -427,33 +427,58 @@ func (c *checker) base(f *file, e entry, real string) error {
 	return c.folder(real, e.use == plugin)
 }
 
-// config refuses configurations of transformers that read remote files or run programs, and records their
-// replacements.
+// config refuses configurations of generators, transformers and validators that read remote files or run programs, and
+// records their replacements.
 func (c *checker) config(data []byte, name string) error {
 	for doc := range documents(data) {
 		if isChartGenerator(doc) { // charts are rendered before kustomize runs, and its values may have any name
 			continue
 		}
+		of := pluginName(doc)
 		if remote := remoteIn(doc, false); remote != nil {
 			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line,
 				Column:  remote.Column,
-				Message: "a transformer reads a remote file, but agentry builds only from the repository",
+				Message: of + " reads a remote file, but agentry builds only from the repository",
 				Hint:    "copy it into the repository"}
 		}
 		if _, version, _ := manifest.Walk(doc, "apiVersion"); version.Kind == yaml.ScalarNode &&
 			version.Value != konfig.BuiltinPluginApiVersion {
-			hint := "use one of kustomize's own transformers (apiVersion: builtin), or commit the plugin's output"
-			if strings.HasPrefix(version.Value, "agentry.dev/") {
-				hint = "kustomize build --enable-alpha-plugins --enable-exec shows what this agentry function finds; " +
-					"agentry check --build plain . reads the files without the kustomization"
-			}
 			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line,
-				Column: version.Column, Message: "agentry does not run plugins", Hint: hint}
+				Column: version.Column, Message: "agentry does not run plugins: " + of,
+				Hint: instead(doc, version.Value)}
 		}
-		var of struct{ Replacements []types.Replacement }
-		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &of) == nil && len(of.Replacements) > 0 {
+		var config struct{ Replacements []types.Replacement }
+		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &config) == nil && len(config.Replacements) > 0 {
 			c.replaces = true
 		}
 	}
 	return nil
+}
+
+// pluginName names a generator, transformer or validator in messages.
+func pluginName(doc *yaml.Node) string {
+	_, kind, noKind := manifest.Walk(doc, "kind")
+	_, version, noVersion := manifest.Walk(doc, "apiVersion")
+	switch {
+	case noKind != "" || kind.Value == "":
+		return "this document"
+	case noVersion != "" || version.Value == konfig.BuiltinPluginApiVersion:
+		return fmt.Sprintf("%.100s", kind.Value)
+	}
+	return fmt.Sprintf("%.100s of %.100s", kind.Value, version.Value)
+}
+
+// instead says what to do instead of running a plugin.
+func instead(doc *yaml.Node, version string) string {
+	switch {
+	case strings.HasPrefix(version, "agentry.dev/"):
+		return "kustomize build --enable-alpha-plugins --enable-exec shows what this agentry function finds; " +
+			"agentry check --build plain . reads the files without the kustomization"
+	case isKSOPS(doc):
+		return "agentry itself does what KSOPS does if the kustomization lists this file under generators"
+	case strings.Contains(strings.ToLower(pluginName(doc)), "sops"):
+		return "list the encrypted files in a generator of KSOPS (apiVersion: viaduct.ai/v1, kind: ksops), which agentry " +
+			"builds itself, or commit the plugin's output"
+	}
+	return "use one of kustomize's own plugins (apiVersion: builtin), or commit the plugin's output"
 }

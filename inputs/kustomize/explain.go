@@ -35,7 +35,6 @@ var unknownParts = regexp.MustCompile(`\.\[no[A-Za-z]{2,4}\]`)
 func causes() []cause {
 	known := func(pattern, message, hint string) cause { return cause{regexp.MustCompile(pattern), message, hint} }
 	return []cause{
-		known(`already registered id: `+name, "contains $1 twice", "remove one of them, or merge them with a patch"),
 		known(`(?:no matches for Id|no resource matches strategic merge patch) "?`+name,
 			"a patch targets $1, which does not exist", "correct the patch's kind, name and namespace"),
 		known(`unable to find patch target`, "a patch targets an object that does not exist",
@@ -119,6 +118,9 @@ func (b *builder) explain(refusal string) error {
 	if by := b.leftOutSource(at, field); by != "" {
 		return at.failed(field, "its source is generated without a remote file: "+by,
 			"copy the file into the repository, or correct the source's fieldPath")
+	}
+	if err := b.twice(at, field, refusal); err != nil {
+		return err
 	}
 	for _, known := range causes() {
 		if m := known.pattern.FindStringSubmatchIndex(refusal); m != nil {

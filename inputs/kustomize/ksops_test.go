@@ -36,13 +36,47 @@ func TestEncryptedFilesOfKSOPS(t *testing.T) {
 	}
 }
 
+// TestPluginsAreRefused: what agentry does not run is refused at its line, with what to do instead.
+func TestPluginsAreRefused(t *testing.T) {
+	t.Parallel()
+	const ksops = "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: x}\nfiles: [login.yaml]\n"
+	const other = "apiVersion: goabout.com/v1beta1\nkind: SopsSecretGenerator\nmetadata: {name: x}\n"
+	const remote = "apiVersion: builtin\nmetadata: {name: x}\nkind: "
+	for name, c := range map[string]struct{ kustomization, plugin, want, hint string }{
+		"an unknown generator": {"generators: [plugin.yaml]", other,
+			"top/plugin.yaml:1:13: error[build-refused]: agentry does not run plugins: SopsSecretGenerator of " +
+				"goabout.com/v1beta1", "list the encrypted files in a generator of KSOPS"},
+		"KSOPS as a transformer": {"transformers: [plugin.yaml]", ksops,
+			"top/plugin.yaml:1:13: error[build-refused]: agentry does not run plugins: ksops of viaduct.ai/v1",
+			"if the kustomization lists this file under generators"},
+		"KSOPS in a folder": {"generators: [../more]", ksops,
+			"more/plugin.yaml:1:13: error[build-refused]: agentry does not run plugins: ksops of viaduct.ai/v1",
+			"if the kustomization lists this file under generators"},
+		"a generator of a remote file": {"generators: [plugin.yaml]",
+			remote + "ConfigMapGenerator\nname: y\nfiles: ['https://example.com/y']\n",
+			"top/plugin.yaml:5:9: error[build-refused]: ConfigMapGenerator reads a remote file, but agentry builds " +
+				"only from the repository", "copy it"},
+		"a transformer that reads a remote file": {"transformers: [plugin.yaml]",
+			remote + "PatchTransformer\npath: https://example.com/y\n",
+			"top/plugin.yaml:4:7: error[build-refused]: PatchTransformer reads a remote file, but agentry builds " +
+				"only from the repository", "copy it"},
+	} {
+		_, err := ours(files(map[string]string{"top/kustomization.yaml": c.kustomization, "top/plugin.yaml": c.plugin,
+			"more/kustomization.yaml": "resources: [plugin.yaml]", "more/plugin.yaml": c.plugin}), "top")
+		failed, ok := errors.AsType[*diag.Diagnostic](err)
+		if !ok || failed.String() != c.want || !strings.Contains(failed.Hint, c.hint) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 // TestInlineGenerators: KSOPS decrypts what a generator in the kustomization itself lists; other plugins are refused at
 // their entry.
 func TestInlineGenerators(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
 		"viaduct.ai/v1\n  kind: ksops":    "",
-		"example.com/v1\n  kind: another": "top/kustomization.yaml:4: error[build-refused]: generators[0]: agentry does not run plugins",
+		"example.com/v1\n  kind: another": "top/kustomization.yaml:4: error[build-refused]: generators[0]: agentry does not run plugins: another of example.com/v1",
 	} {
 		built, err := ours(files(map[string]string{
 			"top/kustomization.yaml": "resources: [a.yaml]\ngenerators:\n- |\n  apiVersion: " + kind +

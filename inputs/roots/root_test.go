@@ -189,7 +189,8 @@ func TestAnErrorIsAtTheFileToBlame(t *testing.T) {
 			Change: kustomize.Change{Kustomization: types.Kustomization{NamePrefix: "p-"}}},
 			"broken/kustomization.yaml:2:11: error[build-failed]: patches[0]: a patch targets X/x, which does not exist"},
 		"a folder without any": {roots.Root{Folder: "plain", Generate: &kustomize.Generate{}},
-			"apps.yaml#:1: error[build-failed]: contains Deployment.v1.apps/app twice"},
+			"plain/b.yaml:1:1: error[build-failed]: contains Deployment.v1.apps/app twice: at plain/a.yaml:1 and at " +
+				"plain/b.yaml:1"},
 		"what the custom resource has": {roots.Root{Folder: "app",
 			Problem: new(diag.BuildRefused.At("spec.kubeConfig", "no"))},
 			"apps.yaml#spec.kubeConfig:1: error[build-refused]: spec.kubeConfig: no"},

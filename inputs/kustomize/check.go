@@ -477,8 +477,8 @@ func instead(doc *yaml.Node, version string) string {
 	case isKSOPS(doc):
 		return "agentry itself does what KSOPS does if the kustomization lists this file under generators"
 	case strings.Contains(strings.ToLower(pluginName(doc)), "sops"):
-		return "list the encrypted files in a generator of KSOPS (apiVersion: viaduct.ai/v1, kind: ksops), which agentry " +
-			"builds itself, or commit the plugin's output"
+		return "list the encrypted files in a generator of KSOPS (apiVersion: viaduct.ai/v1, kind: ksops), which " +
+			"agentry builds itself, or commit the plugin's output"
 	}
 	return "use one of kustomize's own plugins (apiVersion: builtin), or commit the plugin's output"
 }

@@ -12,9 +12,7 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
-	"helm.sh/helm/v4/pkg/chart/loader/archive"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
 	release "helm.sh/helm/v4/pkg/release/v1/util"
@@ -65,7 +63,7 @@ func (r *run) render(of helm.Release) ([]helm.Document, error) {
 	}
 	text := readText(c)
 	if err := chartutil.ProcessDependencies(c, of.Values); err != nil {
-		return nil, &helm.Failure{Template: "Chart.yaml",
+		return nil, &helm.Failure{Template: metadataName,
 			Reason: "conditions, tags or import-values of the dependencies cannot be processed"}
 	}
 	options := common.ReleaseOptions{Name: of.Name, Namespace: of.Namespace, Revision: 1, IsInstall: true}
@@ -86,31 +84,23 @@ func (r *run) render(of helm.Release) ([]helm.Document, error) {
 	return documents(rendered)
 }
 
-// load reads a chart's files.
-func load(files []helm.File) (*chart.Chart, error) {
-	buffered := make([]*archive.BufferedFile, 0, len(files))
-	for _, f := range files {
-		buffered = append(buffered, &archive.BufferedFile{Name: f.Name, Data: f.Data})
-	}
-	c, err := loader.LoadFiles(buffered)
-	if err != nil {
-		what, _, _ := strings.Cut(err.Error(), ": ") // the rest can quote the file
-		return nil, &helm.Failure{Template: "Chart.yaml", Reason: "the chart cannot be loaded: " + what}
-	}
-	return c, nil
-}
-
 // checkInstallable makes the checks that Helm makes before it renders.
 func checkInstallable(c *chart.Chart, caps *common.Capabilities) error {
-	failure := func(format string, args ...any) error {
-		return &helm.Failure{Template: "Chart.yaml", Reason: fmt.Sprintf(format, args...)}
+	failure := func(field, format string, args ...any) error {
+		out := &helm.Failure{Template: metadataName, Reason: fmt.Sprintf(format, args...)}
+		for _, f := range c.Raw {
+			if f.Name == metadataName {
+				out.Line = lineOf(f.Data, field)
+			}
+		}
+		return out
 	}
 	if c.Metadata.Type != "" && c.Metadata.Type != "application" {
-		return failure("a chart of type %s cannot be installed", c.Metadata.Type)
+		return failure("type", "a chart of type %s cannot be installed", c.Metadata.Type)
 	}
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
-		return failure("the chart requires Kubernetes %s, but the cluster's version is %s: see cluster.version in the "+
-			"pipeline", want, caps.KubeVersion.Version)
+		return failure("kubeVersion", "the chart requires Kubernetes %s, but the cluster's version is %s: see "+
+			"cluster.version in the pipeline", want, caps.KubeVersion.Version)
 	}
 	var missing []string
 	for _, d := range c.Metadata.Dependencies {
@@ -119,7 +109,7 @@ func checkInstallable(c *chart.Chart, caps *common.Capabilities) error {
 		}
 	}
 	if len(missing) > 0 {
-		return failure("dependencies are missing in the folder charts: %s", strings.Join(missing, ", "))
+		return failure("dependencies", "dependencies are missing in the folder charts: %s", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -191,14 +191,29 @@ func TestChartsThatFailSayWhereAndQuoteNoValue(t *testing.T) {
 			"-- values.schema.json --\n{\"properties\": {\"password\": {\"pattern\": \"^[0-9]+$\"}}}\n",
 			"values.schema.json: the values violate the chart's schema: values.password (pattern)"},
 		"a library": {"-- Chart.yaml --\napiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n",
-			"Chart.yaml: a chart of type library cannot be installed"},
+			"Chart.yaml:4: a chart of type library cannot be installed"},
 		"no Chart.yaml's name": {"-- Chart.yaml --\napiVersion: v2\nversion: 1.0.0\n",
-			"Chart.yaml: the chart cannot be loaded: validation"},
+			"Chart.yaml: the chart cannot be loaded: name is required"},
+		"a wrong version": {"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: one\n",
+			`Chart.yaml:3: the chart cannot be loaded: version "one" is invalid`},
+		"a version of the wrong type": {"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: [hunter2]\n",
+			"Chart.yaml:3: the chart cannot be loaded: version has a value of the wrong type"},
+		"a dependency of the wrong type": {"-- Chart.yaml --\napiVersion: v2\nname: a\ndependencies: [{name: []}]\n",
+			"Chart.yaml:3: the chart cannot be loaded: dependencies.name has a value of the wrong type"},
+		"an empty dependency": {
+			"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\ndependencies:\n-\n",
+			"Chart.yaml:4: the chart cannot be loaded: dependencies must not contain empty or null nodes"},
+		"a Chart.yaml that is not YAML": {"-- Chart.yaml --\napiVersion: v2\nname: a\n  version: hunter2\n",
+			"Chart.yaml:3: the chart cannot be loaded: Chart.yaml is not valid YAML"},
+		"values that are not YAML": {"-- values.yaml --\na: {}\nb: c: hunter2\n",
+			"values.yaml:2: the chart cannot be loaded: values.yaml is not valid YAML"},
+		"a subchart's version": {"-- charts/sub/Chart.yaml --\nname: sub\nversion: one\n",
+			`charts/sub/Chart.yaml:2: the chart cannot be loaded: version "one" is invalid`},
 		"another Kubernetes": {"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\nkubeVersion: '>=1.40'\n",
-			"Chart.yaml: the chart requires Kubernetes >=1.40, but the cluster's version is v1.35: see cluster.version " +
+			"Chart.yaml:4: the chart requires Kubernetes >=1.40, but the cluster's version is v1.35: see cluster.version " +
 				"in the pipeline"},
 		"a missing dependency": {
-			"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\ndependencies: [{name: redis, version: 1.0.0}]\n", "Chart.yaml: dependencies are missing in the folder charts: redis"},
+			"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\ndependencies: [{name: redis, version: 1.0.0}]\n", "Chart.yaml:4: dependencies are missing in the folder charts: redis"},
 	} {
 		_, err := workers.Render(t.Context(),
 			helm.Release{Name: "r", Chart: chartOf(c.chart), Values: map[string]any{"password": secret}})

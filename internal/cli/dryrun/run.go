@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -81,6 +83,7 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 		run.finish()
 	}
 	spareSelected(runs)
+	noteUnread(runs, s.Sources)
 	return runs, s.close, nil
 }
 
@@ -103,6 +106,41 @@ func spareSelected(runs []*Run) {
 			return d.Code == diag.Unselected && selected[id]
 		})
 	}
+}
+
+// askedSource matches what a hint offers for the flag --source.
+var askedSource = regexp.MustCompile(`--source (\S+)=FOLDER`)
+
+// noteUnread notes which folders that stand in for something are not read, because nothing in the inputs names it.
+func noteUnread(runs []*Run, sources map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		if len(runs) == 0 || slices.ContainsFunc(runs, func(r *Run) bool { return r.readsSource(name) }) {
+			continue
+		}
+		var asked []string
+		for _, r := range runs {
+			for _, d := range r.Report.Diags {
+				if m := askedSource.FindStringSubmatch(d.Hint); m != nil {
+					asked = append(asked, m[1])
+				}
+			}
+		}
+		slices.Sort(asked)
+		way := "; no source, custom resource or kustomization has this name"
+		if asked = slices.Compact(asked); len(asked) > 0 {
+			way += "; not found: " + strings.Join(asked, ", ")
+		}
+		runs[0].note("--source %s=%s is not read%s", name, sources[name], way)
+	}
+}
+
+// readsSource reports whether the folder that stands in for a source, or for what the inputs name, is read.
+func (r *Run) readsSource(name string) bool {
+	alias, isMounted := r.Pipeline.Spec.SourceRefs[name]
+	if !isMounted || r.Report.Reads == nil { // it replaces a source, or the pass was refused before
+		return true
+	}
+	return slices.ContainsFunc(r.locals, func(l *local) bool { return r.Report.Reads(l.index, "@"+alias) })
 }
 
 // pass makes the pass of the run.

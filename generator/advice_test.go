@@ -45,6 +45,7 @@ func notAdvised() map[diag.Code]string {
 		diag.RemoteUnreachable:    git,
 		diag.ChartChanged:         git,
 		diag.ChartUnverified:      git,
+		diag.RemoteUnverified:     git,
 		diag.ChartLookup:          git,
 		diag.OtherRevision:        git,
 		diag.CommitUnsigned:       git,

@@ -262,7 +262,7 @@ func (b *bases) verify(address string, r *repo.Repo, commit plumbing.Hash) error
 		return nil
 	}
 	if err := e.verify.Accept(r, commit); err != nil {
-		return fmt.Errorf("%w: %w", chart.ErrUnverified, err)
+		return fmt.Errorf("commit %s %w: %w", pipeline.ShortID(commit.String()), chart.ErrUnverified, err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

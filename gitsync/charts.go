@@ -80,18 +80,15 @@ func (s *Syncer) openCharts(from *start, useNetwork source.UseNetwork) {
 func (s *Syncer) keepCharts(in *source.Inputs) (pins []chart.Pinned, warnings diag.List) {
 	s.chartVersions.End(in.Charts)
 	for _, d := range s.chartVersions.Warnings(in.Charts) {
-		code, version, keys := diag.RemoteUnreachable, d.Of.Pin.Version, "build.remotes[].verify"
-		switch d.Of.Kind {
-		case chart.Helm:
-			code, version, keys = diag.ChartUnreachable, "version "+version, "charts.verify"
-		case chart.Git:
-			version = "commit " + pipeline.ShortID(version)
+		code, unverified, keys := diag.RemoteUnreachable, diag.RemoteUnverified, "build.remotes[].verify"
+		if d.Of.Kind == chart.Helm {
+			code, unverified, keys = diag.ChartUnreachable, diag.ChartUnverified, "charts.verify"
 		}
-		found := code.At("", "%s; %s goes on, which was rendered last", d.Reason, version).WithHint(d.Hint)
+		found := code.At("", "%s; %s goes on, which was rendered last", d.Reason, d.Of.Words()).WithHint(d.Hint)
 		found.File = d.Of.URL
 		switch {
 		case d.IsUnverified:
-			found.Severity, found.Code = diag.Error, diag.ChartUnverified
+			found.Severity, found.Code = diag.Error, unverified
 			found.Hint = "ask its owner to sign it; if the key is a new one, add that to the file that " + keys +
 				" names"
 		case d.IsChanged:

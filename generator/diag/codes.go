@@ -210,6 +210,7 @@ const (
 	RemoteUnreachable    Code = "remote-unreachable"
 	ChartChanged         Code = "chart-changed"
 	ChartUnverified      Code = "chart-unverified"
+	RemoteUnverified     Code = "remote-unverified"
 	ChartLookup          Code = "chart-lookup"
 	OtherRevision        Code = "other-revision"
 	BuildsNothing        Code = "builds-nothing"

@@ -106,6 +106,27 @@ func (p Pinned) isValid() bool {
 	return isDigest(p.Pin.Digest)
 }
 
+// revision is the word for one state of what is fetched.
+func (k Kind) revision() string {
+	switch k {
+	case Git:
+		return "commit"
+	case File:
+		return "content"
+	}
+	return "version"
+}
+
+// Words names the pinned state in messages, such as version 1.2.0 or commit 0123456.
+func (p Pinned) Words() string {
+	version := p.Pin.Version
+	if p.Kind == Git {
+		const short = 7
+		version = version[:min(len(version), short)]
+	}
+	return p.Kind.revision() + " " + version
+}
+
 // isCommit reports whether a text is the full id of a commit.
 func isCommit(text string) bool {
 	const digits = 40

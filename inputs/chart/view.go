@@ -43,7 +43,7 @@ func (w View) Find(ctx context.Context, of Source) ([]helm.File, Pin, error) {
 	}
 	archive, found := w.versions.store.cached(as, pin)
 	if !found {
-		return nil, Pin{}, newError(as, fmt.Errorf("version %s is not in the cache", pin.Version))
+		return nil, Pin{}, newError(as, fmt.Errorf("%s is not in the cache", Pinned{of, pin}.Words()))
 	}
 	files, err := Unpack(archive)
 	if err != nil {
@@ -76,15 +76,15 @@ func (w View) pinOf(of Source) (as Request, pin Pin, missing *Error) {
 	case pin == Pin{} && hasFailed:
 		missing = f.err
 	case pin == Pin{}:
-		missing = newError(as, fmt.Errorf("%w, and no version of it was rendered before", errNotFetched))
+		missing = newError(as, fmt.Errorf("%w, and no %s of it was rendered before", errNotFetched, of.Kind.revision()))
 	case v.has(as, pin):
 	case hasFailed && errors.Is(f.err, ErrUnverified):
 		missing = f.err
 	case hasFailed:
-		missing = newError(as, fmt.Errorf("version %s, which was rendered last, is not in the cache: %s", pin.Version,
-			f.err.reason))
+		missing = newError(as, fmt.Errorf("%s, which was rendered last, is not in the cache: %s",
+			Pinned{of, pin}.Words(), f.err.reason))
 	default:
-		missing = newError(as, fmt.Errorf("%w, and version %s is not in the cache", errNotFetched, pin.Version))
+		missing = newError(as, fmt.Errorf("%w, and %s is not in the cache", errNotFetched, Pinned{of, pin}.Words()))
 	}
 	return as, pin, missing
 }
@@ -182,7 +182,7 @@ func (w View) fetch(ctx context.Context, of Source) {
 	isDue, used := !w.rendered && v.isDue(of, pin), len(v.replies)+len(v.pinned)
 	v.mu.Unlock()
 	if isDue && pin == (Pin{}) && used >= MaxCharts {
-		v.fail(of, Pin{}, fmt.Errorf("the pipeline uses more than %d charts", MaxCharts))
+		v.fail(of, Pin{}, fmt.Errorf("the pipeline uses more than %d charts and remote bases", MaxCharts))
 		return
 	}
 	if isDue {

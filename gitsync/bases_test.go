@@ -178,8 +178,8 @@ func TestFetchedBasesArePinned(t *testing.T) {
 		"/org/lib.git//base?ref=main")["in/a/kustomization.yaml"] + "# edited\n"})
 	report = r.fresh().pass()
 	if s := states(report); s["a/agent"] != plan.UnitHeld || r.port() != "first" || !report.Diags.HasErrors() ||
-		!strings.Contains(report.Diags[len(report.Diags)-1].Error(), "503") || !strings.Contains(fmt.Sprint(report.Diags),
-		"commit "+strings.Fields(first[0])[3][:7]+", which was rendered last, is not in the cache: ") {
+		!strings.Contains(report.Diags[len(report.Diags)-1].Error(), "503") ||
+		!strings.Contains(fmt.Sprint(report.Diags), "commit "+strings.Fields(first[0])[3][:7]+", which was rendered last, is not in the cache: ") {
 		t.Errorf("away, and not in the cache: %v %v", s, report.Diags)
 	}
 	r.isAway.Store(false)
@@ -335,7 +335,7 @@ func TestSignedBases(t *testing.T) {
 	report = r.fresh().pass()
 	r.want("signed by another", report, "signed", []string{one}, "remote-unverified")
 	if text := fmt.Sprint(report.Diags); !strings.Contains(text, "at main: commit "+r.lib.Head("main")[:7]+
-		" is not verified: ") || !strings.Contains(text, "; commit "+strings.Fields(one)[3][:7]+" goes on, which was ") {
+		" is not verified: ") || !strings.Contains(text, "; commit "+strings.Fields(one)[3][:7]+" goes on, ") {
 		t.Error(text)
 	}
 	two := sign(otherFile, "rotated")

@@ -179,7 +179,8 @@ func TestFetchedBasesArePinned(t *testing.T) {
 	report = r.fresh().pass()
 	if s := states(report); s["a/agent"] != plan.UnitHeld || r.port() != "first" || !report.Diags.HasErrors() ||
 		!strings.Contains(report.Diags[len(report.Diags)-1].Error(), "503") ||
-		!strings.Contains(fmt.Sprint(report.Diags), "commit "+strings.Fields(first[0])[3][:7]+", which was rendered last, is not in the cache: ") {
+		!strings.Contains(fmt.Sprint(report.Diags), "commit "+strings.Fields(first[0])[3][:7]+
+			", which was rendered last, is not in the cache: ") {
 		t.Errorf("away, and not in the cache: %v %v", s, report.Diags)
 	}
 	r.isAway.Store(false)

@@ -196,7 +196,8 @@ func (b *builder) run(cpu time.Duration, annotations ...string) ([]manifest.Buil
 	isLabel := func(option string) bool { return option == types.ManagedByLabelOption }
 	// any option makes kustomize trace objects
 	annotated.BuildMetadata = append(slices.DeleteFunc(slices.Clone(b.root.BuildMetadata), isLabel), annotations...)
-	job := kustomizer.Job{Folder: b.folder, SetsSchemas: b.schemas(), Traced: b.root.BuildMetadata}
+	job := kustomizer.Job{Folder: b.folder, SetsSchemas: b.schemas(), Traced: b.root.BuildMetadata,
+		Remotes: b.remotes}
 	if slices.ContainsFunc(b.root.BuildMetadata, isLabel) {
 		job.ManagedBy = managedBy
 	}

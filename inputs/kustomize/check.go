@@ -70,6 +70,7 @@ type checker struct {
 	opts      Options
 	inspects  bool              // remote entries that are not mounted are skipped
 	mounts    map[string]mount  // what was fetched, by folder
+	remotes   map[string]string // remote entries as they are written, by the folder or file that takes their place
 	closers   []func()          // of its files
 	leftOut   map[string]string // a remote entry that is left out, by the name of the generator
 	unnamed   map[string]bool   // generated objects whose names depend on remote files
@@ -82,8 +83,8 @@ func newChecker(t *tree.Tree) *checker {
 		Covered: map[string]bool{}}, files: map[string]*file{},
 		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{},
 		unnamed: map[string]bool{},
-		leftOut: map[string]string{}, mounts: map[string]mount{}, installed: map[string]string{},
-		lookups: map[string]string{},
+		leftOut: map[string]string{}, mounts: map[string]mount{}, remotes: map[string]string{},
+		installed: map[string]string{}, lookups: map[string]string{},
 		secrets: secretTexts{texts: map[string]string{}}}
 }
 

@@ -160,6 +160,9 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 				c.warnings = append(c.warnings, *warning)
 			}
 			c.tree.Admit(folder)
+			if folder != "." { // else nothing tells its files from those of this kustomization
+				c.remotes[folder] = cmp.Or(c.remotes[folder], e.path)
+			}
 			return c.rename(f, dir, e, path.Join(folder, r.Path))
 		}
 	}
@@ -194,9 +197,12 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 	if err != nil {
 		return e, f.at(diag.BuildFailed, e.field, err.Error(), "")
 	}
+	at := folder
 	if r.IsFile {
 		r.Path = fileName(of.URL)
+		at = path.Join(folder, r.Path)
 	}
+	c.remotes[at] = cmp.Or(c.remotes[at], e.path)
 	return c.rename(f, dir, e, path.Join(folder, r.Path))
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -268,5 +269,36 @@ func TestPositionsInFetchedBases(t *testing.T) {
 	}
 	if want := []string{"@lib-01234567/base/m.yaml:5:8", "top/kustomization.yaml:5:0"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestOriginsOfFetchedBases: annotations name the repository, the ref and the path, as kustomize writes them.
+func TestOriginsOfFetchedBases(t *testing.T) {
+	t.Parallel()
+	docs, err := fetching(t, files(map[string]string{"top/m.yaml": own, "top/kustomization.yaml": "resources: [m.yaml, '" +
+		lib + "//base?ref=" + firstCommit + "']\nbuildMetadata: [originAnnotations, transformerAnnotations]\n"}), "top",
+		shelf{lib: files(map[string]string{"base/kustomization.yaml": "resources: [../other/m.yaml]\n" +
+			"configMapGenerator: [{name: made}]\ncommonAnnotations: {a: b}\n", "other/m.yaml": fetched})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range docs {
+		var o struct {
+			Metadata struct{ Annotations map[string]string }
+		}
+		if err := yaml.Unmarshal(d.Text, &o); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, o.Metadata.Annotations["config.kubernetes.io/origin"],
+			o.Metadata.Annotations["alpha.config.kubernetes.io/transformations"])
+	}
+	const at = "repo: " + lib + "\nref: \"" + firstCommit + "\"\n"
+	const by = "configuredIn: base/kustomization.yaml\nconfiguredBy:\n  apiVersion: builtin\n  kind: "
+	annotated := "- " + strings.ReplaceAll(strings.TrimSuffix(at+by, "\n"), "\n", "\n  ") + "AnnotationsTransformer\n"
+	want := []string{"path: m.yaml\n", "", "path: other/m.yaml\n" + at, annotated,
+		at + by + "ConfigMapGenerator\n", annotated}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -107,14 +108,46 @@ func (j *Job) traced(r *resource.Resource) (o Object, err error) {
 		o.Changes = append(o.Changes, t.ConfiguredIn)
 	}
 	if !slices.Contains(j.Traced, types.OriginAnnotations) {
-		if err := r.SetOrigin(nil); err != nil {
+		from = nil
+	}
+	if err := r.SetOrigin(j.asRemote(from)); err != nil {
+		return o, err
+	}
+	if err := r.ClearTransformations(); err != nil || !slices.Contains(j.Traced, types.TransformerAnnotations) {
+		return o, err
+	}
+	for _, t := range transformations {
+		if err := r.AddTransformation(j.asRemote(t)); err != nil {
 			return o, err
 		}
 	}
-	if !slices.Contains(j.Traced, types.TransformerAnnotations) {
-		err = r.ClearTransformations()
+	return o, nil
+}
+
+// asRemote returns an origin as kustomize writes it if it clones the repository that the origin is in.
+func (j *Job) asRemote(o *resource.Origin) *resource.Origin {
+	if o == nil {
+		return nil
 	}
-	return o, err
+	out := o.Copy()
+	at := &out.Path
+	if *at == "" {
+		at = &out.ConfiguredIn
+	}
+	name := path.Join(j.Folder, *at)
+	for place, entry := range j.Remotes {
+		below, isBelow := strings.CutPrefix(name, place+"/")
+		if !isBelow && name != place {
+			continue
+		}
+		named := (&resource.Origin{}).Append(entry)
+		out.Repo, out.Ref = named.Repo, named.Ref
+		if *at = below; !isBelow { // it is a file
+			*at = named.Path
+		}
+		return &out
+	}
+	return o
 }
 
 // label sets a label in all objects.

@@ -34,6 +34,8 @@ type Job struct {
 	ManagedBy string
 	// Traced are the annotations with a trace that objects keep, as in buildMetadata.
 	Traced []string
+	// Remotes are remote entries of kustomizations, by the folder or file that takes their place.
+	Remotes map[string]string
 }
 
 // Result is what kustomize made of a job.

@@ -104,6 +104,8 @@ func limitReason(b *worker.Broken) string {
 		return fmt.Sprintf("rendering takes longer than %s: a template loops or does too much", b.Limits.Time) + change
 	case worker.Killed:
 		return "rendering needs more memory than there is" + change
+	case worker.Inherited:
+		return "rendering takes more than the " + b.Limits.CPU.String() + " of processor time that ulimit -t allows"
 	case worker.Output:
 		return fmt.Sprintf("it renders to more than %d MiB", b.Limits.OutputBytes>>20) + change
 	}

@@ -275,8 +275,9 @@ func TestPositionsInFetchedBases(t *testing.T) {
 // TestOriginsOfFetchedBases: annotations name the repository, the ref and the path, as kustomize writes them.
 func TestOriginsOfFetchedBases(t *testing.T) {
 	t.Parallel()
-	docs, err := fetching(t, files(map[string]string{"top/m.yaml": own, "top/kustomization.yaml": "resources: [m.yaml, '" +
-		lib + "//base?ref=" + firstCommit + "']\nbuildMetadata: [originAnnotations, transformerAnnotations]\n"}), "top",
+	docs, err := fetching(t, files(map[string]string{"top/m.yaml": own,
+		"top/kustomization.yaml": "resources: [m.yaml, '" + lib + "//base?ref=" + firstCommit +
+			"']\nbuildMetadata: [originAnnotations, transformerAnnotations]\n"}), "top",
 		shelf{lib: files(map[string]string{"base/kustomization.yaml": "resources: [../other/m.yaml]\n" +
 			"configMapGenerator: [{name: made}]\ncommonAnnotations: {a: b}\n", "other/m.yaml": fetched})})
 	if err != nil {

@@ -113,6 +113,8 @@ func (f *Failure) Error() string {
 		return "takes kustomize longer than " + f.Limits.Time.String()
 	case worker.Busy:
 		return "takes kustomize more than " + f.Limits.CPU.String() + " of processor time"
+	case worker.Inherited:
+		return "takes kustomize more than the " + f.Limits.CPU.String() + " of processor time that ulimit -t allows"
 	case worker.Output:
 		return fmt.Sprintf("has more than %d bytes of objects", MaxBytes)
 	}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"math"
 	"os"
 	"time"
 
@@ -25,6 +26,15 @@ func Confine() {
 	for what, limit := range map[int]uint64{unix.RLIMIT_FSIZE: 0, unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: files} {
 		_ = unix.Setrlimit(what, &unix.Rlimit{Cur: limit, Max: limit}) // nobody is refused a lower limit
 	}
+}
+
+// inheritedCPU returns the processor time that workers get from whoever started this program, as with ulimit -t.
+func inheritedCPU() time.Duration {
+	var of unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_CPU, &of) != nil || of.Cur > uint64(math.MaxInt64/time.Second) {
+		return math.MaxInt64
+	}
+	return time.Duration(of.Cur) * time.Second
 }
 
 // busy returns the processor time that the process has taken.

@@ -65,6 +65,8 @@ const (
 	Late
 	Busy
 	Output
+	// Inherited says that [Limits.CPU] is a limit of whoever started this program, as with ulimit -t.
+	Inherited
 )
 
 // Broken is the error of a question that made a process exceed a limit.
@@ -82,6 +84,8 @@ func (b *Broken) Error() string {
 		return "takes longer than " + b.Limits.Time.String()
 	case Busy:
 		return "takes more than " + b.Limits.CPU.String() + " of processor time"
+	case Inherited:
+		return "takes more than the " + b.Limits.CPU.String() + " of processor time that ulimit -t allows"
 	case Output:
 		return "produces more than " + mebibytes(b.Limits.OutputBytes)
 	}

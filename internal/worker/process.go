@@ -92,6 +92,9 @@ func (o *process) broken(late, tooLong bool, limits Limits) *Broken {
 	switch {
 	case late:
 		return &Broken{Late, limits}
+	case o.cmd.ProcessState.ExitCode() == killed && o.spent() >= inheritedCPU():
+		limits.CPU = inheritedCPU()
+		return &Broken{Inherited, limits}
 	case o.cmd.ProcessState.ExitCode() == killed:
 		return &Broken{Killed, limits}
 	case o.cmd.ProcessState.ExitCode() == exitBusy:
@@ -100,6 +103,12 @@ func (o *process) broken(late, tooLong bool, limits Limits) *Broken {
 		return &Broken{Output, limits}
 	}
 	return &Broken{Memory, limits}
+}
+
+// spent returns the processor time of the process, which has ended. The kernel rounds it.
+func (o *process) spent() time.Duration {
+	const rounding = 50 * time.Millisecond
+	return o.cmd.ProcessState.UserTime() + o.cmd.ProcessState.SystemTime() + rounding
 }
 
 // killed is the exit code of a process that a signal ended.

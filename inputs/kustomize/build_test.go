@@ -120,7 +120,15 @@ func TestAnErrorIsAtTheEntryToBlame(t *testing.T) {
 	for of, want := range map[string]string{
 		"resources: [a.yaml]\nkind: Kustomisation\n": "top/kustomization.yaml:2:7: kind: is not known to kustomize",
 		"resources: [a.yaml]\nimages: a\n":           "top/kustomization.yaml:2:9: images: must be a list",
-		"resources: [a.yaml]\nnamePrefix: [a]\n":     "top/kustomization.yaml:2:13: namePrefix: must be a string",
+		"resources: [a.yaml, {b: c}]\n":              "top/kustomization.yaml:1:21: resources[1]: must be a string",
+		"labels: [{pairs: {}}, {pairs: [a]}]\n":      "top/kustomization.yaml:1:31: labels[1].pairs: must be a mapping",
+		"patches: [{path: p.yaml}, p.yaml]\n":        "top/kustomization.yaml:1:27: patches[1]: must be a mapping",
+		"commonLabels: {a: b, c.d/e: [x]}\n":         "top/kustomization.yaml:1:29: commonLabels.c.d/e: must be a string",
+		"images:\n- name: x\n  newTag: 1.0\n":        "top/kustomization.yaml:3:11: images[0].newTag: must be a string",
+		"configMapGenerator: [{literals: a}]\n": "top/kustomization.yaml:1:33: configMapGenerator[0].literals: must be " +
+			"a list",
+		"helmCharts:\n- name: x\n  valuesFiles:\n": "top/kustomization.yaml:3:3: valuesFiles: unknown field",
+		"resources: [a.yaml]\nnamePrefix: [a]\n":   "top/kustomization.yaml:2:13: namePrefix: must be a string",
 		"resources: [a.yaml, b.yaml, c.yaml]\n": "top/kustomization.yaml:1:21: resources[1]: contains " +
 			"ConfigMap.v1/x.y twice: at top/a.yaml:1 and at top/b.yaml:1",
 		"resources: [a.yaml, c.yaml]\nnamespace: z\n": "top/kustomization.yaml:2:12: namespace: two objects would " +

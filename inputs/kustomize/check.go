@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -260,7 +261,7 @@ func load(t *tree.Tree, name string) (*file, error) {
 	}
 	if err := f.Unmarshal(data); err != nil {
 		if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
-			return nil, f.at(diag.BuildFailed, m[1], "unknown field", diag.DidYouMean(m[1], fieldNames()))
+			return nil, f.unknown(m[1])
 		}
 		return nil, f.mistyped(err)
 	}
@@ -279,6 +280,16 @@ func (f *file) mistyped(err error) error {
 		return failed(f.name, "a field of the kustomization has a value of the wrong type",
 			"run kustomize build to see which one")
 	}
+	const hint = "kustomize's reference shows the fields of a kustomization"
+	want := typeOf(wrong.Type)
+	steps := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(step string) bool {
+		return step != "" && unicode.IsUpper(rune(step[0])) // it is an embedded type of Go, and no field in YAML
+	})
+	isItem := wrong.Type.Kind() != reflect.Map && wrong.Type.Kind() != reflect.Slice
+	if at, node := mistyped(f.root, "", steps, want, isItem); node != nil && want != "" {
+		return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: f.name, Line: node.Line,
+			Column: node.Column, Message: at + ": must be " + manifest.TypeInWords(want), Hint: hint}
+	}
 	field, below, isBelow := strings.Cut(wrong.Field, ".")
 	message := "has a value of the wrong type"
 	switch word := manifest.TypeInWords(typeOf(wrong.Type)); {
@@ -287,7 +298,82 @@ func (f *file) mistyped(err error) error {
 	case word != "":
 		message = "must be " + word
 	}
-	return f.at(diag.BuildFailed, field, message, "kustomize's reference shows the fields of a kustomization")
+	return f.at(diag.BuildFailed, field, message, hint)
+}
+
+// mistyped finds the first value at a path, and its position in the document, that does not have a JSON Schema type.
+// Steps of the path lead to a field of each entry of a list. With isItem, the value may also be an item of a list or
+// mapping at the end of the path.
+func mistyped(node *yaml.Node, at string, steps []string, want string, isItem bool) (string, *yaml.Node) {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	switch {
+	case len(steps) == 0 && hasType(node, want):
+		return "", nil
+	case len(steps) == 0 && !isItem:
+		return at, node
+	}
+	switch node.Kind {
+	case yaml.SequenceNode:
+		for i, item := range node.Content {
+			if at, found := mistyped(item, at+index(i), steps, want, isItem); found != nil {
+				return at, found
+			}
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			rest := steps
+			if key := node.Content[i].Value; len(steps) > 0 && key == steps[0] {
+				rest = steps[1:]
+			} else if len(steps) > 0 {
+				continue
+			}
+			below := strings.TrimPrefix(at+"."+node.Content[i].Value, ".")
+			if at, found := mistyped(node.Content[i+1], below, rest, want, isItem); found != nil {
+				return at, found
+			}
+		}
+	}
+	if len(steps) > 0 {
+		return "", nil
+	}
+	return at, node
+}
+
+// hasType reports whether a value has a JSON Schema type.
+func hasType(node *yaml.Node, want string) bool {
+	types := map[string]string{"array": "!!seq", "object": "!!map", "string": "!!str", "boolean": "!!bool",
+		"integer": "!!int"}
+	tag := node.ShortTag()
+	return tag == types[want] || tag == "!!null"
+}
+
+// unknown returns the error about a field of this name that kustomize does not know, in the kustomization or in one of
+// its entries.
+func (f *file) unknown(name string) error {
+	if _, _, rest := manifest.Walk(f.root, name); rest == "" {
+		return f.at(diag.BuildFailed, name, "unknown field", diag.DidYouMean(name, fieldNames()))
+	}
+	d := diag.BuildFailed.At("", "%s: unknown field", name)
+	d.File = f.name
+	if key := keyNamed(f.root, name); key != nil {
+		d.Line, d.Column = key.Line, key.Column
+	}
+	return &d
+}
+
+// keyNamed returns the first key of a name in a node, or nil.
+func keyNamed(node *yaml.Node, name string) *yaml.Node {
+	for i, inner := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 0 && inner.Value == name {
+			return inner
+		}
+		if found := keyNamed(inner, name); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // typeOf returns the JSON Schema type that is decoded into a Go type, or "".

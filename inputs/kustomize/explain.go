@@ -65,6 +65,8 @@ func causes() []cause {
 			"correct it, or write a backslash before its special characters"),
 		known("illegally repeats the key", "a generator has the same key twice", "remove or rename one of them"),
 		known(`json: unknown field "([A-Za-z0-9_-]{1,64})"`, "has the unknown field $1", "remove it, or correct its name"),
+		known(`cannot unmarshal [a-z]{1,10}(?: \S{1,40})? into Go struct field [A-Za-z]{1,64}\.([A-Za-z0-9_.-]{1,64}) of`,
+			"the field $1 has a value of the wrong type", "correct it"),
 		known(`the field 'sortOptions\.order' must be one of \[fifo, legacy\]`, "order must be fifo or legacy",
 			"write one of them"),
 		known(`exceeding the limit ([0-9]{1,12})$`, "the copy operations of a JSON patch add more than $1 bytes",

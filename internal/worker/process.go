@@ -92,7 +92,7 @@ func (o *process) broken(late, tooLong bool, limits Limits) *Broken {
 	switch {
 	case late:
 		return &Broken{Late, limits}
-	case o.cmd.ProcessState.ExitCode() == killed && o.spent() >= inheritedCPU():
+	case o.cmd.ProcessState.ExitCode() == killed && o.spent() >= inheritedCPU()/2:
 		limits.CPU = inheritedCPU()
 		return &Broken{Inherited, limits}
 	case o.cmd.ProcessState.ExitCode() == killed:
@@ -105,10 +105,9 @@ func (o *process) broken(late, tooLong bool, limits Limits) *Broken {
 	return &Broken{Memory, limits}
 }
 
-// spent returns the processor time of the process, which has ended. The kernel rounds it.
+// spent returns the processor time of the process, which has ended. The kernel ends it by another, coarser clock.
 func (o *process) spent() time.Duration {
-	const rounding = 50 * time.Millisecond
-	return o.cmd.ProcessState.UserTime() + o.cmd.ProcessState.SystemTime() + rounding
+	return o.cmd.ProcessState.UserTime() + o.cmd.ProcessState.SystemTime()
 }
 
 // killed is the exit code of a process that a signal ended.

@@ -56,7 +56,8 @@ func (c *contents) read() *[]body {
 	p.parse()
 	held := p.of.held.Load()
 	if len(*held) != c.count {
-		panic(panics.Because(fmt.Errorf("read %s again: it has %d objects now, and had %d", c.Path, len(*held), c.count)))
+		panic(panics.Because(fmt.Errorf("read %s again: it has %d objects now, and had %d", c.Path, len(*held),
+			c.count)))
 	}
 	return held
 }

@@ -34,8 +34,8 @@ type Source struct {
 	Charts    *chart.Renderer     // renders charts; nil refuses them
 	Secrets   *sops.FileDecrypter // decrypts files that decide what is built; nil leaves them encrypted
 	// KeepBytes is about how many bytes of objects are kept that can be read again from the repository, and at most
-	// 1/16 of what a pass may take. What is more is released once it is parsed, and read again where somebody looks into
-	// it: to render the units that change.
+	// 1/16 of what a pass may take. What is more is released once it is parsed, and read again where somebody looks
+	// into it: to render the units that change.
 	KeepBytes int64
 	Input     Input
 	base      *Base // nil until needed

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // maxDepth limits the nesting of kustomizations.
@@ -218,7 +218,7 @@ func (c *checker) open(dir string) (*file, error) {
 }
 
 // unknownField matches the error of encoding/json for an unknown field.
-var unknownField = regexp.MustCompile(`json: unknown field "([A-Za-z0-9_-]{1,64})"`)
+var unknownField = lazyregexp.New(`json: unknown field "([A-Za-z0-9_-]{1,64})"`)
 
 // unreadable says why a kustomization is not YAML.
 func unreadable(name string, data []byte, err error) error {
@@ -393,7 +393,7 @@ func typeOf(t reflect.Type) string {
 	return ""
 }
 
-var yamlLine = regexp.MustCompile(`line ([0-9]{1,9})`)
+var yamlLine = lazyregexp.New(`line ([0-9]{1,9})`)
 
 func fieldNames() []string {
 	return []string{"resources", "components", "namespace", "namePrefix", "nameSuffix", "labels", "commonLabels",

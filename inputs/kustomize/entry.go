@@ -2,7 +2,6 @@ package kustomize
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // file is a kustomization file.
@@ -127,7 +127,7 @@ func sources(field string, s types.KvPairSources) []entry {
 func isInline(s string) bool { return strings.Contains(s, "\n") || strings.Contains(s, ": ") }
 
 // scp matches user@host, which Git accepts as a remote.
-var scp = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*@`)
+var scp = lazyregexp.New(`^[A-Za-z][A-Za-z0-9-]*@`)
 
 // isRemote reports whether kustomize would take an entry for a remote path. It must not miss any.
 func isRemote(s string) bool {

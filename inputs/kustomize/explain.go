@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/kustomizer"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // cause is a known error of kustomize, and the message to show instead. Its groups match only names of
@@ -30,7 +31,7 @@ const regexpErrors = `invalid (?:UTF-8|or unsupported Perl syntax|character clas
 	`trailing backslash at end of expression|unexpected \)|expression (?:nests too deeply|too large)`
 
 // unknownParts matches the placeholders for unset parts of such a name.
-var unknownParts = regexp.MustCompile(`\.\[no[A-Za-z]{2,4}\]`)
+var unknownParts = lazyregexp.New(`\.\[no[A-Za-z]{2,4}\]`)
 
 func causes() []cause {
 	known := func(pattern, message, hint string) cause { return cause{regexp.MustCompile(pattern), message, hint} }

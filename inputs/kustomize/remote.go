@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // Remote is a remote entry of a kustomization: a folder or file of a Git repository, or a file at a URL.
@@ -38,7 +38,7 @@ type Repositories interface {
 }
 
 // user matches the user name in the URL of a remote entry.
-var user = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+var user = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 
 // allSegments means that the whole path of a URL is that of the repository.
 const allSegments = -1

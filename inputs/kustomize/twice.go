@@ -3,7 +3,6 @@ package kustomize
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -11,10 +10,11 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // repeated matches kustomize's error about an object that is in a kustomization twice. Its first group is the object.
-var repeated = regexp.MustCompile(`already registered id: ` + name)
+var repeated = lazyregexp.New(`already registered id: ` + name)
 
 // place is where an object is written.
 type place struct {

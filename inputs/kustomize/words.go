@@ -4,12 +4,12 @@ import (
 	_ "embed"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 //go:generate go test . -run TestPhrasesAreThoseOfKustomize -update
@@ -151,7 +151,7 @@ func (c *checker) names() knownNames {
 }
 
 // objectID matches kustomize's notation of an object, Kind.version.group/name.namespace, as name does.
-var objectID = regexp.MustCompile(`^([A-Za-z]+)\.[^/]*/(.+)$`)
+var objectID = lazyregexp.New(`^([A-Za-z]+)\.[^/]*/(.+)$`)
 
 // show returns how to show a word that is the name of a file or an object, or "".
 func (k knownNames) show(word string) string {

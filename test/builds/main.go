@@ -17,6 +17,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
@@ -78,7 +79,8 @@ func write(ctx context.Context, w io.Writer, search inputs.Search) error {
 	var failed []error
 	for _, r := range layout.All() {
 		docs, err := r.Build(ctx, tree.New(ctx, files), search.Options)
-		if err != nil {
+		nothing, is := errors.AsType[*diag.Diagnostic](err)
+		if err != nil && !(is && nothing.Code == diag.BuildsNothing) {
 			failed = append(failed, fmt.Errorf("%s: %w", r.Name, err))
 		}
 		for _, doc := range docs {

@@ -102,7 +102,7 @@ func readBy(b page.Block) (string, error) {
 	case b.Page == "docs/argocd.md" && !strings.HasPrefix(version, "agentry.dev/"):
 		return "applied by Argo CD", nil
 	case strings.HasPrefix(version, "notification.toolkit.fluxcd.io/"):
-		return "written by agentry init for Flux", nil
+		return "applied by Flux", nil
 	case strings.HasPrefix(b.Text, "# values.yaml\n"):
 		return "values of a chart", nil
 	case kind == "Application":

@@ -111,7 +111,8 @@ func TestAPathWithoutAManifestDeletesNothingWithBuilds(t *testing.T) {
 			}
 			l.input(c.files)
 			has := func() bool {
-				return strings.Contains(l.remote.read("env")["a/agent/agent-config.secret.yaml"].text, "serviceMonitor/a/db")
+				text := l.remote.read("env")["a/agent/agent-config.secret.yaml"].text
+				return strings.Contains(text, "serviceMonitor/a/db")
 			}
 			if report := l.pass(); !has() || len(report.Diags) > 0 {
 				t.Fatalf("before: %v", report.Diags)
@@ -127,6 +128,29 @@ func TestAPathWithoutAManifestDeletesNothingWithBuilds(t *testing.T) {
 			l.pipeline.Spec.Limits.AllowEmpty = true
 			if report := l.pass(); has() || len(codes(report, diag.Error)) > 0 {
 				t.Errorf("limits.allowEmpty does not allow it: %v", report.Diags)
+			}
+		})
+	}
+}
+
+// TestAnEmptyKustomizationIsADeletion empties the kustomization of a path, which does not hold what it gave.
+func TestAnEmptyKustomizationIsADeletion(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []inputs.Mode{inputs.Auto, inputs.Flux, inputs.ArgoCD} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			from := &l.pipeline.Spec.Sources[0]
+			from.Build, from.Paths = mode, []string{"in", "more"}
+			l.input(map[string]string{"in/kustomization.yaml": "resources: [agent.yaml]\n", "in/agent.yaml": agent("a"),
+				"more/kustomization.yaml": "resources: [db.yaml]\n", "more/db.yaml": monitor("a", "db", "http")})
+			l.pass()
+			l.input(map[string]string{"more/kustomization.yaml": "resources: []\n"})
+			report := l.pass()
+			if text := l.remote.read("env")["a/agent/agent-config.secret.yaml"].text; report.Commit == "" ||
+				strings.Contains(text, "serviceMonitor/a/db") || len(codes(report, diag.Error)) > 0 ||
+				!slices.Contains(codes(report, diag.Warning), "builds-nothing") {
+				t.Errorf("the monitor stays: %v", report.Diags)
 			}
 		})
 	}

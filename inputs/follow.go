@@ -3,6 +3,7 @@ package inputs
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -102,9 +103,13 @@ func (s *search) follow(w walk) error {
 	return err
 }
 
-// pathRoot returns the root of a path: what Flux would apply if a Kustomization named the path.
+// pathRoot returns the root of a path: what Flux would apply if a Kustomization named the path. A path that holds no
+// manifest has none.
 func (s *search) pathRoot(name string) ([]Root, error) {
 	isDir, found, err := s.isThere(name)
+	if err == nil && found {
+		found, err = s.holdsManifest(name, isDir)
+	}
 	if err != nil || !found {
 		return nil, err
 	}
@@ -128,6 +133,60 @@ func (s *search) isThere(name string) (isDir, found bool, err error) {
 	}
 	s.layout.covered[name] = true
 	return isDir, true, nil
+}
+
+// holdsManifest reports whether a path of the pipeline holds a manifest or a kustomization. Whatever cannot be read
+// counts as one: it is reported when it is built.
+func (s *search) holdsManifest(name string, isDir bool) (bool, error) {
+	if isDir {
+		return s.holdsManifestBelow(name)
+	}
+	text, err := s.tree.ReadFile(name)
+	if err != nil {
+		return true, s.ctx.Err()
+	}
+	r := manifest.Parse(manifest.File{Path: name, Data: text}, manifest.Options{})
+	return !r.IsEmpty(), nil
+}
+
+// holdsManifestBelow is holdsManifest for a folder.
+func (s *search) holdsManifestBelow(dir string) (bool, error) {
+	if file, err := s.kustomization(dir); file != "" || err != nil {
+		return true, s.ctx.Err()
+	}
+	entries, err := s.tree.List(dir)
+	if err != nil {
+		return true, s.ctx.Err()
+	}
+	if slices.Contains(entries, tree.Entry{Name: chart.FileName}) {
+		return false, nil
+	}
+	for _, e := range entries {
+		name, found := path.Join(dir, e.Name), false
+		switch {
+		case !manifest.IsManifestPath(e.Name) && !e.IsDir || strings.HasPrefix(e.Name, "."):
+		case e.IsDir:
+			found, err = s.holdsManifestBelow(name)
+		case s.Mode == ArgoCD || path.Ext(name) != ".json": // Flux generates no kustomization with it
+			found, err = s.isManifest(name)
+		}
+		if found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// isManifest reports whether a file contains an object, or may contain one because it cannot be read.
+func (s *search) isManifest(name string) (bool, error) {
+	text, err := s.tree.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // a link to nothing
+		return false, nil
+	case err != nil:
+		return true, s.ctx.Err()
+	}
+	return kustomize.IsManifest(text), nil
 }
 
 // isChart reports whether a folder is a Helm chart.
@@ -156,7 +215,13 @@ func (s *search) entries(name string) ([]Root, error) {
 	case isChart:
 		return []Root{{Name: path.Join(name, chart.FileName), Make: argocd.Chart{Path: name}}}, nil
 	}
-	out := []Root{{Name: name, Make: argocd.Entries{Path: name}}}
+	if found, err = s.holdsManifest(name, isDir); err != nil {
+		return nil, err
+	}
+	var out []Root
+	if found {
+		out = append(out, Root{Name: name, Make: argocd.Entries{Path: name}})
+	}
 	if !isDir {
 		return out, nil
 	}

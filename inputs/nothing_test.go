@@ -17,6 +17,11 @@ func TestWhatGivesNothingIsAWarning(t *testing.T) {
 		"a folder without manifests": {"-- apps/readme.md --\n", "there is no manifest in the folder apps\n"},
 		"an empty kustomization": {"-- apps/kustomization.yaml --\nnamePrefix: a-\n",
 			"apps/kustomization.yaml gives no object\n"},
+		"an empty list": {"-- apps/kustomization.yaml --\nresources: []\n",
+			"apps/kustomization.yaml gives no object\n"},
+		"empty lists": {"-- apps/kustomization.yaml --\napiVersion: kustomize.config.k8s.io/v1beta1\n" +
+			"kind: Kustomization\nresources: []\npatches: []\ncommonLabels: {}\n",
+			"apps/kustomization.yaml gives no object\n"},
 		"hidden manifests": {"-- apps/a.yaml --\n" + config + "-- .sourceignore --\n/*\n!/clusters\n",
 			"the folder apps gives no object: its only manifest is hidden by .sourceignore\n"},
 		"hidden manifests of two files": {"-- apps/a.yaml --\n" + config + "-- apps/b/c.yaml --\n" + config +
@@ -58,6 +63,8 @@ func TestAnApplicationThatGivesNothingIsAWarning(t *testing.T) {
 	for name, c := range map[string]struct{ files, want string }{
 		"folders below": {app + "-- apps/shop/a.yaml --\n" + config,
 			"spec.source.path: there is no manifest in the folder apps itself"},
+		"an empty list": {app + "-- apps/kustomization.yaml --\nresources: []\n",
+			"spec.source.path: apps/kustomization.yaml gives no object"},
 		"read with recurse": {strings.Replace(app, "FIELD", "directory: {recurse: true}", 1) +
 			"-- apps/shop/a.yaml --\n" + config, ""},
 		"hidden": {app + "-- apps/a.yaml --\n" + config + "-- apps/.sourceignore --\n*\n",

@@ -144,6 +144,11 @@ type Result struct {
 	of *contents
 }
 
+// IsEmpty reports whether the file has no document.
+func (r *Result) IsEmpty() bool {
+	return len(r.Objects)+len(r.LeftOut)+len(r.Ignored)+len(r.Invalid)+r.Broken == 0
+}
+
 // EncryptedFile is a file that cannot be read as a whole.
 type EncryptedFile struct{ Source, Path string }
 

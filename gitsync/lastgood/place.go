@@ -44,10 +44,11 @@ func (in *Inputs) unreadablePlaces(i int) []unreadablePlace {
 }
 
 // mayHide reports whether an object that a file of the base defined may be in this place now. Its file may have been
-// renamed to any place, except to a file that was already unreadable at the base.
+// renamed to any place, except to a file that was already unreadable at the base. A path may have led to any custom
+// resource that was followed.
 func (p unreadablePlace) mayHide(name string, base *source.Base) bool {
 	if p.isPath {
-		return pipeline.Within(p.Path, name)
+		return pipeline.Within(p.Path, name) || base.Files[name].IsFollowed()
 	}
 	return base.Differs[p.Path]
 }

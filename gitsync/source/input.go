@@ -65,10 +65,10 @@ func (f *File) Unreadable() bool {
 func (f *File) IsBuilt() bool { return f.root != nil }
 
 // isEmpty reports whether a plain file has no document.
-func (f *File) isEmpty() bool {
-	r := &f.Result
-	return f.root == nil && len(r.Objects)+len(r.LeftOut)+len(r.Ignored)+len(r.Invalid)+r.Broken == 0
-}
+func (f *File) isEmpty() bool { return f.root == nil && f.Result.IsEmpty() }
+
+// IsFollowed reports whether the file is a root that a custom resource asks for.
+func (f *File) IsFollowed() bool { return f.root != nil && f.root.RequestedBy != nil }
 
 // isFaulty reports whether a file has diagnostics, or invalid objects or documents.
 func (f *File) isFaulty() bool {

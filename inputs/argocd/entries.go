@@ -130,7 +130,7 @@ var _ roots.Maker = FollowedKinds{}
 func (o FollowedKinds) Make(ctx context.Context, t *tree.Tree, _ roots.Root, opts roots.Options) ([]manifest.Built,
 	error) {
 	docs, err := o.Root.Build(ctx, t, opts)
-	if p, ok := errors.AsType[*diag.Diagnostic](err); ok && p.Code != diag.BuildsNothing && !mentionsArgoCD(t) {
+	if _, ok := errors.AsType[*diag.Diagnostic](err); ok && !mentionsArgoCD(t) {
 		return nil, nil // probably nothing applies it
 	}
 	return entriesOf(docs), err

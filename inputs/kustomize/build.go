@@ -98,7 +98,7 @@ func (c *checker) build(ctx context.Context, folder string, opts Options) ([]man
 		return nil, err
 	}
 	root := c.files[folder]
-	if root.name == c.generated && len(root.Resources)+len(root.Components) == 0 {
+	if root.name == c.generated && len(root.Resources)+len(root.Components) == 0 || root.listsNothing() {
 		return nil, nil
 	}
 	if c.request.Tenants.IsSet() {
@@ -136,6 +136,18 @@ func (c *checker) build(ctx context.Context, folder string, opts Options) ([]man
 		plain[i].Authors = authors // the objects cannot be matched reliably
 	}
 	return plain, b.exceeded(err)
+}
+
+// listsNothing reports whether a kustomization has only empty lists, such as resources: []. kustomize accepts it, but
+// would refuse it as it is marshalled: without them.
+func (f *file) listsNothing() bool {
+	k := f.Kustomization
+	k.TypeMeta = types.TypeMeta{}
+	if marshal(k) != marshal(types.Kustomization{}) {
+		return false
+	}
+	k.FixKustomization() // as kustomize does before it checks
+	return k.CheckEmpty() == nil
 }
 
 // maxTracing is the processor time of a build with a trace that only makes positions more exact. kustomize notes each

@@ -171,14 +171,14 @@ func (c *checker) manifest(top, name string, f *file) error {
 	case err != nil:
 		return explain(err, path.Join(top, name))
 	}
-	if isManifest(text) {
+	if IsManifest(text) {
 		f.Resources = append(f.Resources, name)
 	}
 	return nil
 }
 
-// isManifest reports whether a file contains an object, or seems to but is invalid YAML.
-func isManifest(text []byte) bool {
+// IsManifest reports whether a file contains an object, or seems to but is invalid YAML.
+func IsManifest(text []byte) bool {
 	if !bytes.Contains(text, []byte("apiVersion")) || !bytes.Contains(text, []byte("kind")) {
 		return false
 	}

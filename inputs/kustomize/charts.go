@@ -39,6 +39,7 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 			continue
 		}
 		resources := slices.Clone(f.Resources)
+		f.inflated = map[string]inflation{}
 		for i, of := range charts {
 			if renderer == nil {
 				return of.file.at(diag.BuildRefused, of.field, "charts of a kustomization are not rendered here",
@@ -59,6 +60,7 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 					c.installed[path.Join(dir, name)] = of.namespaces[0]
 				}
 				c.lookups[path.Join(dir, name)] = d.LookedUp()
+				f.inflated["resources"+index(len(resources))] = of
 				resources = append(resources, name)
 			}
 		}

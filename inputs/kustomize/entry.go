@@ -22,6 +22,8 @@ type file struct {
 	// writtenAs returns the field to show for one that the file does not have itself; nil: all are in the file.
 	writtenAs func(field string) string
 	root      *yaml.Node // the document of the file, if there is one
+	// inflated are the charts by the resources that take their places, such as resources[2].
+	inflated map[string]inflation
 }
 
 // node returns the value of a field in the file, or nil.

@@ -115,7 +115,8 @@ func (b *builder) explain(refusal string) error {
 	if blame.Operation != nil {
 		return b.failedOperation(at, field, *blame.Operation)
 	}
-	if _, line, _ := at.find(field); line == 0 { // it is an addition of a custom resource
+	_, isChart := at.inflated[field]
+	if _, line, _ := at.find(field); line == 0 && !isChart { // it is an addition of a custom resource
 		field = ""
 	}
 	if by := b.leftOutSource(at, field); by != "" {
@@ -184,10 +185,14 @@ func (b *builder) failedOperation(f *file, field string, o kustomizer.Operation)
 	return &d
 }
 
-// failed returns an error about an entry of a kustomization, or about the kustomization as a whole.
+// failed returns an error about an entry of a kustomization, such as a rendered chart, or about the kustomization as a
+// whole.
 func (f *file) failed(field, message, hint string) error {
 	if field == "" {
 		return failed(f.name, message, hint)
+	}
+	if of, found := f.inflated[field]; found {
+		return of.file.at(diag.BuildFailed, of.field, message, hint)
 	}
 	return f.at(diag.BuildFailed, field, message, hint)
 }

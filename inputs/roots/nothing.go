@@ -18,9 +18,12 @@ func Nothing(field, hint, format string, args ...any) error {
 }
 
 // NothingIn is [Nothing] for a folder of a repository, with the reason as far as it is known. field is the field of the
-// custom resource that names the folder.
+// custom resource that names the folder; it is empty for a path of the pipeline.
 func NothingIn(t *tree.Tree, field, folder string) error {
-	name := t.InRepository(folder)
+	name, remove := t.InRepository(folder), "remove the custom resource"
+	if field == "" {
+		remove = "remove it"
+	}
 	if hidden := t.Hidden().Below(folder); len(hidden) > 0 {
 		by := slices.Sorted(maps.Values(hidden))
 		by = slices.Compact(by)
@@ -33,13 +36,13 @@ func NothingIn(t *tree.Tree, field, folder string) error {
 	}
 	if file, err := kustomize.Find(t, folder); err == nil && file != "" {
 		if kustomize.NamesObjects(t, file) {
-			return Nothing(field, "correct its patches and its resources, or remove the custom resource",
+			return Nothing(field, "correct its patches and its resources, or "+remove,
 				"%s gives no object: its patches delete all objects, or its resources have none", t.InRepository(file))
 		}
-		return Nothing(field, "add resources to it, or remove the custom resource", "%s gives no object",
+		return Nothing(field, "add resources to it, or "+remove, "%s gives no object",
 			t.InRepository(file))
 	}
-	return Nothing(field, "correct the path, or remove the custom resource", "there is no manifest in the folder %s",
+	return Nothing(field, "correct the path, or "+remove, "there is no manifest in the folder %s",
 		name)
 }
 

@@ -185,7 +185,10 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 	if err != nil {
 		return nil, err
 	}
-	if len(docs) == 0 && r.RequestedBy != nil {
+	if len(docs) == 0 && r.RequestedBy == nil {
+		return nil, r.nothingIn(t)
+	}
+	if len(docs) == 0 {
 		p, _ := errors.AsType[*diag.Diagnostic](NothingIn(t, r.RequestedBy.field("path"), r.Folder))
 		return nil, r.place(*p)
 	}
@@ -204,6 +207,17 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		return r.withMetadata(docs)
 	}
 	return docs, nil
+}
+
+// nothingIn returns the warning about a path of the pipeline that gives no object, at its kustomization. A folder
+// without one, in which no file has an object, is empty input.
+func (r Root) nothingIn(t *tree.Tree) error {
+	if file, err := kustomize.Find(t, r.Folder); err != nil || file == "" {
+		return nil
+	}
+	p, _ := errors.AsType[*diag.Diagnostic](NothingIn(t, "", r.Folder))
+	p.File = r.Name
+	return p
 }
 
 // readRequest reads the file with the custom resource, so that the root depends on it: findings have positions in it.

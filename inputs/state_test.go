@@ -95,6 +95,53 @@ func TestTheStateOfACluster(t *testing.T) {
 	}
 }
 
+// TestOperatorsDoNotChangeUnknownVariables: what they make of a value is as unknown as the value.
+func TestOperatorsDoNotChangeUnknownVariables(t *testing.T) {
+	t.Parallel()
+	const stub = "-- state/vars.yaml --\napiVersion: v1\nkind: Secret\n" +
+		"metadata: {name: vars, namespace: flux-system}\nstringData: {CLUSTER: \"\"}\n"
+	label := func(text string) string { return strings.Replace(monitorOf, `"${CLUSTER}"`, text, 1) }
+	for name, c := range map[string]struct{ monitor, path string }{
+		"a part":                {label(`"a-${CLUSTER:1}"`), "spec.jobLabel"},
+		"a part of two ends":    {label(`"${CLUSTER:1:1}"`), "spec.jobLabel"},
+		"the length":            {label(`"${#CLUSTER}"`), "spec.jobLabel"},
+		"without a beginning":   {label(`"${CLUSTER#?}"`), "spec.jobLabel"},
+		"without an end":        {label(`"${CLUSTER%%R*}"`), "spec.jobLabel"},
+		"lower case":            {label(`"${CLUSTER,,}"`), "spec.jobLabel"},
+		"replaced":              {label(`"${CLUSTER/C/D}"`), "spec.jobLabel"},
+		"a brace replaced":      {label(`"${CLUSTER/}/D}"`), "spec.jobLabel"},
+		"a default":             {label(`"${CLUSTER:=x}"`), "spec.jobLabel"},
+		"the default":           {label(`"${EMPTY:-${CLUSTER:1}}"`), "spec.jobLabel"},
+		"the part":              {label(`"${SET:${CLUSTER}}"`), "spec.jobLabel"},
+		"behind a dollar":       {label(`"$$$$${CLUSTER:1}"`), "spec.jobLabel"},
+		"a name":                {strings.Replace(label("x"), "name: shop", `name: "e-${CLUSTER:0:2}"`, 1), "metadata.name"},
+		"a default not in need": {label(`"${SET:-${CLUSTER:1}}"`), ""},
+		"text":                  {label(`"$${CLUSTER:1}"`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for kind, why := range map[string]string{"ConfigMap": "ConfigMap flux-system/vars is not in the inputs",
+				"Secret": "the stub of Secret flux-system/vars has none"} {
+				top := sync[:strings.Index(sync, "-- apps/")]
+				of := strings.Replace(substituting, "KIND", kind, 1)
+				of = strings.Replace(of, "postBuild: {", "postBuild: {substitute: {SET: prod, EMPTY: \"\"}, ", 1)
+				search := fluxSearch(archive(top+kustomization("apps", of)+"-- apps/a.yaml --\n"+c.monitor+stub),
+					"clusters/prod")
+				search.Cluster = "state"
+				got, _ := applied(t, search)
+				want := "error[flux-variable]: " + c.path + ": the value of ${CLUSTER} is unknown: " + why
+				if c.path == "" {
+					want = "ServiceMonitor/shop/shop of apps/a.yaml:1"
+				}
+				if !strings.Contains(got, want) || strings.Count(got, "error[") > 1 ||
+					(c.path == "") == strings.Contains(got, "error[") {
+					t.Errorf("want %q in\n%s", want, got)
+				}
+			}
+		})
+	}
+}
+
 // TestAPIVersionsOfACluster are those that charts see.
 func TestAPIVersionsOfACluster(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // substituteKey is the label or annotation that, with the value "disabled", excludes an object from substitution.
@@ -48,10 +49,11 @@ func (v *Variables) substitute(docs []manifest.Built,
 	blame func(manifest.Built, string) error) ([]manifest.Built, error) {
 	out := slices.Clone(docs)
 	for i, doc := range docs {
-		text := string(doc.Text)
-		if !strings.Contains(text, "${") || isSubstitutionDisabled(doc.Text) {
+		before := string(doc.Text)
+		if !strings.Contains(before, "${") || isSubstitutionDisabled(doc.Text) {
 			continue
 		}
+		text := v.withoutOperators(before)
 		if v.maxSize(text) > maxSubstituted {
 			return nil, blame(doc, "with its variables replaced, the object would be too large")
 		}
@@ -81,11 +83,81 @@ func (v *Variables) substitute(docs []manifest.Built,
 		if err != nil {
 			return nil, blame(doc, "with its variables replaced, the object is not valid YAML")
 		}
-		out[i].Text, out[i].WithVariables, out[i].Secret = []byte(after), text, secret
+		out[i].Text, out[i].WithVariables, out[i].Secret = []byte(after), before, secret
 		out[i].Unknown = unknown
-		out[i].Origin = substitutedOrigin{doc.Origin, text}
+		out[i].Origin = substitutedOrigin{doc.Origin, before}
 	}
 	return out, nil
+}
+
+var (
+	// variableStart is the beginning of an expression, up to the name of its variable.
+	variableStart = lazyregexp.New(`\$\{#?([\p{L}\p{Nd}_]+)`)
+	// defaultOperator is an operator that changes no value but an empty one.
+	defaultOperator = lazyregexp.New(`^:?[-=+?]`)
+)
+
+// withoutOperators replaces each expression that depends on an unknown variable by that variable alone, as ${NAME}: an
+// operator would work on this text as if it were the value.
+func (v *Variables) withoutOperators(text string) string {
+	if len(v.Unknown) == 0 && v.Missing == "" {
+		return text
+	}
+	var out strings.Builder
+	for text != "" {
+		start := strings.IndexByte(text, '$')
+		if start < 0 || start+1 == len(text) {
+			break
+		}
+		end := start + 2 // of $$, which Flux reads as a dollar, or of a dollar alone
+		switch text[start+1] {
+		case '{':
+			end = expressionEnd(text, start)
+			if name := v.unknownIn(text[start:end]); name != "" {
+				out.WriteString(text[:start] + "${" + name + "}")
+				text = text[end:]
+				continue
+			}
+		case '$':
+		default:
+			end = start + 1
+		}
+		out.WriteString(text[:end])
+		text = text[end:]
+	}
+	return out.String() + text
+}
+
+// expressionEnd returns the end of the expression that begins at start. Expressions can be nested.
+func expressionEnd(text string, start int) int {
+	depth := 0
+	for i := start; i < len(text); i++ {
+		switch {
+		case strings.HasPrefix(text[i:], "${"):
+			depth++
+		case text[i] != '}':
+		case depth == 1:
+			return i + 1
+		default:
+			depth--
+		}
+	}
+	return len(text)
+}
+
+// unknownIn returns the unknown variable that an expression depends on, or "". A default does not matter if the
+// variable has a value.
+func (v *Variables) unknownIn(expression string) string {
+	for i, at := range variableStart.FindAllStringSubmatchIndex(expression, -1) {
+		name := expression[at[2]:at[3]]
+		if v.unknown(name) != "" {
+			return name
+		}
+		if i == 0 && v.Values[name] != "" && defaultOperator.MatchString(expression[at[1]:]) {
+			break
+		}
+	}
+	return ""
 }
 
 func asYAML(object []byte) (string, error) {

@@ -142,6 +142,43 @@ func TestOperatorsDoNotChangeUnknownVariables(t *testing.T) {
 	}
 }
 
+// TestIdentitiesHoldNoSecret: they are shown everywhere.
+func TestIdentitiesHoldNoSecret(t *testing.T) {
+	t.Parallel()
+	top := sync[:strings.Index(sync, "-- apps/")] +
+		kustomization("apps", strings.Replace(substituting, "KIND", "Secret", 1)) +
+		"-- clusters/prod/vars.yaml --\napiVersion: v1\nkind: Secret\nmetadata: {name: vars, namespace: flux-system}\n" +
+		"stringData: {CLUSTER: hunter2secret}\n"
+	plain := strings.Replace(monitorOf, `"${CLUSTER}"`, "x", 1)
+	const why = "is a Secret's: no kind, namespace or name of an object may hold it, because these are shown\n"
+	for name, c := range map[string]struct{ before, after, want string }{
+		"a name": {"name: shop", `name: "n-${CLUSTER}"`,
+			"apps/a.yaml:3:12: error[flux-variable]: metadata.name: the value of ${CLUSTER} " + why},
+		"a part in a name": {"name: shop", `name: "n-${CLUSTER:0:2}"`,
+			"apps/a.yaml:3:12: error[flux-variable]: metadata.name: the value of ${CLUSTER} " + why},
+		"a namespace": {"namespace: shop", `namespace: "${CLUSTER^^}"`,
+			"apps/a.yaml:3:24: error[flux-variable]: metadata.namespace: the value of ${CLUSTER} " + why},
+		"a kind": {"kind: ServiceMonitor", `kind: "${CLUSTER}"`,
+			"apps/a.yaml:2:1: error[flux-variable]: kind: the value of ${CLUSTER} " + why},
+		"a part of a field": {"port: web", `interval: "${CLUSTER:0:2}"`, "apps/a.yaml:4:48: error[invalid-field]: " +
+			"spec.endpoints[0].interval: is wrong with the value that ${CLUSTER} puts there, which is a Secret's and not " +
+			"shown\n"},
+		"upper case in a field": {"port: web", `interval: "${CLUSTER^^}"`, "apps/a.yaml:4:48: error[invalid-field]: " +
+			"spec.endpoints[0].interval: is wrong with the value that ${CLUSTER} puts there, which is a Secret's and not " +
+			"shown\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			monitor := strings.Replace(plain, c.before, c.after, 1)
+			got, _ := applied(t, fluxSearch(archive(top+"-- apps/a.yaml --\n"+monitor), "clusters/prod"))
+			if !strings.Contains(got, c.want) || strings.Contains(strings.ToLower(got), "hunter") ||
+				strings.Contains(got, `"hu"`) || strings.Contains(got, "of apps/a.yaml") {
+				t.Errorf("want %q in\n%s", c.want, got)
+			}
+		})
+	}
+}
+
 // TestAPIVersionsOfACluster are those that charts see.
 func TestAPIVersionsOfACluster(t *testing.T) {
 	t.Parallel()

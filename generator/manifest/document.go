@@ -275,8 +275,8 @@ func (s secretValues) conceal(d diag.Diagnostic) diag.Diagnostic {
 	if quoted(d.Path) != "" {
 		d.Path = ""
 	}
-	if by := quoted(d.Hint); by != "" {
-		d.Hint = fmt.Sprintf(hidden, by)
+	if quoted(d.Hint) != "" {
+		d.Hint = ""
 	}
 	return d
 }

@@ -143,6 +143,9 @@ func (p *parser) nameless(raw map[string]any, at place) {
 // foreign counts an object of a kind that agentry does not read. It reports the object if that looks like a mistake.
 func (p *parser) foreign(raw map[string]any, at place) {
 	apiVersion, kind := raw["apiVersion"].(string), raw["kind"].(string)
+	if p.ofUnknownKind(apiVersion, kind, raw, at) {
+		return
+	}
 	p.ignore(apiVersion, kind)
 	p.nameForeign(apiVersion, kind, raw, at)
 	unknown := unknownKind(apiVersion, kind)
@@ -161,6 +164,22 @@ func (p *parser) foreign(raw map[string]any, at place) {
 		p.result.BrokenKinds = append(p.result.BrokenKinds, unknown.meant)
 	}
 	p.result.Diags = append(p.result.Diags, d)
+}
+
+// ofUnknownKind reports an object whose kind depends on a variable of Flux without a known value: it can be any.
+func (p *parser) ofUnknownKind(apiVersion, kind string, raw map[string]any, at place) bool {
+	var found findings
+	search := substitutionSearch{findings: &found, unknown: p.unknown}
+	if !search.unknownIn("kind", kind) && !search.unknownIn("apiVersion", apiVersion) {
+		return false
+	}
+	object := p.of.add(&Object{ID: ID{Kind: kind}, APIVersion: apiVersion}, at)
+	object.Namespace, _ = lookup(raw, "metadata.namespace").(string)
+	object.Name, _ = lookup(raw, "metadata.name").(string)
+	p.result.Broken++
+	p.result.BrokenKinds = append(p.result.BrokenKinds, "")
+	p.result.Diags = append(p.result.Diags, found.placed(object)...)
+	return true
 }
 
 // digest returns the digest of everything that the value depends on: the written object and the options.

@@ -179,6 +179,55 @@ func TestIdentitiesHoldNoSecret(t *testing.T) {
 	}
 }
 
+// TestValuesThatReplacementsCopyFromSecretsAreSecret, wherever they are copied to.
+func TestValuesThatReplacementsCopyFromSecretsAreSecret(t *testing.T) {
+	t.Parallel()
+	const replacement = "{source: {kind: Secret, name: login, fieldPath: stringData.token}, " +
+		"targets: [{select: {name: shop}, fieldPaths: [FIELD]}]}"
+	const vars = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: shop}\n" +
+		"stringData: {token: hunter2secret}\n"
+	monitor := strings.Replace(monitorOf, `"${CLUSTER}"`, "x", 1)
+	monitor = strings.Replace(monitor, "port: web", "port: web, interval: 1m, path: /x", 1)
+	for field, want := range map[string]string{
+		"spec.endpoints.0.interval": "error[invalid-field]: spec.endpoints[0].interval: is wrong with the value that a " +
+			"replacement from Secret login puts there, which is a Secret's and not shown\n",
+		"kind": "error[invalid-metadata]: kind: is wrong with the value that a replacement from Secret login puts there",
+		"metadata.name": "error[invalid-metadata]: metadata.name: is wrong with the value that a replacement from " +
+			"Secret login puts there",
+		"spec.endpoints.0.path": "ServiceMonitor/shop/shop of apps/a.yaml:1",
+	} {
+		for name, files := range map[string]string{
+			"inline": "-- apps/kustomization.yaml --\nresources: [a.yaml, s.yaml]\nreplacements: [" + replacement + "]\n",
+			"a file": "-- apps/kustomization.yaml --\nresources: [a.yaml, s.yaml]\nreplacements: [{path: r.yaml}]\n" +
+				"-- apps/r.yaml --\n" + replacement + "\n",
+			"a transformer": "-- apps/kustomization.yaml --\nresources: [a.yaml, s.yaml]\ntransformers: [t.yaml]\n" +
+				"-- apps/t.yaml --\napiVersion: builtin\nkind: ReplacementTransformer\nmetadata: {name: x}\n" +
+				"replacements: [" + replacement + "]\n",
+		} {
+			t.Run(field+" by "+name, func(t *testing.T) {
+				t.Parallel()
+				search := fluxSearch(archive(strings.ReplaceAll(files, "FIELD", field)+"-- apps/a.yaml --\n"+monitor+
+					"-- apps/s.yaml --\n"+vars), "apps")
+				search.Mode = inputs.Kustomize
+				got, layout := applied(t, search)
+				if !strings.Contains(got, want) || strings.Contains(got, "hunter") {
+					t.Errorf("want %q in\n%s", want, got)
+				}
+				built, err := inputs.Build(t.Context(), search.Files, layout.Roots[0],
+					inputs.Options{Options: search.Options})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, o := range built.Result.Objects {
+					if isSecret := len(o.SecretVariables()) > 0; isSecret != (o.Kind == "ServiceMonitor") {
+						t.Errorf("%s: %v", o.ID, o.SecretVariables())
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestAPIVersionsOfACluster are those that charts see.
 func TestAPIVersionsOfACluster(t *testing.T) {
 	t.Parallel()

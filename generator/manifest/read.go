@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,6 +27,7 @@ func (p *parser) object(raw map[string]any, at place) {
 		p.list(raw, at)
 	case isPatchOfSyncSet(raw):
 		p.ignore("", "")
+	case p.isNamedBySecret(apiVersion, kind, raw, at):
 	default:
 		value := p.emptyValue(apiVersion, kind, raw)
 		switch value.(type) {
@@ -164,6 +166,39 @@ func (p *parser) foreign(raw map[string]any, at place) {
 		p.result.BrokenKinds = append(p.result.BrokenKinds, unknown.meant)
 	}
 	p.result.Diags = append(p.result.Diags, d)
+}
+
+// isNamedBySecret reports an object whose kind, namespace or name holds a value of a Secret: these are shown. Variables
+// of Flux put none there.
+func (p *parser) isNamedBySecret(apiVersion, kind string, raw map[string]any, at place) bool {
+	if len(p.secret) == 0 {
+		return false
+	}
+	const hidden = "***"
+	name, _ := lookup(raw, "metadata.name").(string)
+	namespace, _ := lookup(raw, "metadata.namespace").(string)
+	by, field := "", ""
+	for _, part := range []struct {
+		field string
+		text  *string
+	}{{"kind", &kind}, {"metadata.namespace", &namespace}, {"metadata.name", &name}} {
+		for _, value := range slices.Sorted(maps.Keys(p.secret)) {
+			if what := p.secret[value]; !strings.HasPrefix(what, "${") && strings.Contains(*part.text, value) {
+				by, field = what, part.field
+				*part.text = strings.ReplaceAll(*part.text, value, hidden)
+			}
+		}
+	}
+	if by == "" || field != "kind" && !p.isRead(raw) && !namesOthers(apiVersion, kind) {
+		return false
+	}
+	object := p.of.add(&Object{ID: ID{Kind: kind, Namespace: namespace, Name: name}, APIVersion: apiVersion}, at)
+	d := object.Place(diag.InvalidMetadata.At(field, hiddenSecret, by).
+		WithHint("kinds, namespaces and names are shown: take them from elsewhere"))
+	p.result.Broken++
+	p.result.BrokenKinds = append(p.result.BrokenKinds, strings.ReplaceAll(kind, hidden, ""))
+	p.result.Diags = append(p.result.Diags, d)
+	return true
 }
 
 // ofUnknownKind reports an object whose kind depends on a variable of Flux without a known value: it can be any.

@@ -181,7 +181,8 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 				"${NAME}, and objects with them are not rendered")))
 		}
 		if stub := roots.StubKeys(object); len(stub) > 0 {
-			all = all.WithUnknown(stub, fmt.Sprintf("is unknown: the stub of Secret %s/%s has none", k.namespace(), ref.Name))
+			all = all.WithUnknown(stub,
+				fmt.Sprintf("is unknown: the stub of Secret %s/%s has none", k.namespace(), ref.Name))
 		}
 	}
 	all = all.Over(withoutNewlines(k.spec.PostBuild.Substitute), false)

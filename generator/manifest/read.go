@@ -189,7 +189,8 @@ func (p *parser) isNamedBySecret(apiVersion, kind string, raw map[string]any, at
 			}
 		}
 	}
-	if by == "" || field != "kind" && !p.isRead(raw) && !namesOthers(apiVersion, kind) {
+	isShown := p.isRead(raw) || namesOthers(apiVersion, kind) || unknownKind(apiVersion, kind).message != ""
+	if by == "" || field != "kind" && !isShown {
 		return false
 	}
 	object := p.of.add(&Object{ID: ID{Kind: kind, Namespace: namespace, Name: name}, APIVersion: apiVersion}, at)

@@ -95,6 +95,139 @@ func TestTheStateOfACluster(t *testing.T) {
 	}
 }
 
+// TestOperatorsDoNotChangeUnknownVariables: what they make of a value is as unknown as the value.
+func TestOperatorsDoNotChangeUnknownVariables(t *testing.T) {
+	t.Parallel()
+	const stub = "-- state/vars.yaml --\napiVersion: v1\nkind: Secret\n" +
+		"metadata: {name: vars, namespace: flux-system}\nstringData: {CLUSTER: \"\"}\n"
+	label := func(text string) string { return strings.Replace(monitorOf, `"${CLUSTER}"`, text, 1) }
+	for name, c := range map[string]struct{ monitor, path string }{
+		"a part":                {label(`"a-${CLUSTER:1}"`), "spec.jobLabel"},
+		"a part of two ends":    {label(`"${CLUSTER:1:1}"`), "spec.jobLabel"},
+		"the length":            {label(`"${#CLUSTER}"`), "spec.jobLabel"},
+		"without a beginning":   {label(`"${CLUSTER#?}"`), "spec.jobLabel"},
+		"without an end":        {label(`"${CLUSTER%%R*}"`), "spec.jobLabel"},
+		"lower case":            {label(`"${CLUSTER,,}"`), "spec.jobLabel"},
+		"replaced":              {label(`"${CLUSTER/C/D}"`), "spec.jobLabel"},
+		"a brace replaced":      {label(`"${CLUSTER/}/D}"`), "spec.jobLabel"},
+		"a default":             {label(`"${CLUSTER:=x}"`), "spec.jobLabel"},
+		"the default":           {label(`"${EMPTY:-${CLUSTER:1}}"`), "spec.jobLabel"},
+		"the part":              {label(`"${SET:${CLUSTER}}"`), "spec.jobLabel"},
+		"behind a dollar":       {label(`"$$$$${CLUSTER:1}"`), "spec.jobLabel"},
+		"a name":                {strings.Replace(label("x"), "name: shop", `name: "e-${CLUSTER:0:2}"`, 1), "metadata.name"},
+		"a default not in need": {label(`"${SET:-${CLUSTER:1}}"`), ""},
+		"text":                  {label(`"$${CLUSTER:1}"`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for kind, why := range map[string]string{"ConfigMap": "ConfigMap flux-system/vars is not in the inputs",
+				"Secret": "the stub of Secret flux-system/vars has none"} {
+				top := sync[:strings.Index(sync, "-- apps/")]
+				of := strings.Replace(substituting, "KIND", kind, 1)
+				of = strings.Replace(of, "postBuild: {", "postBuild: {substitute: {SET: prod, EMPTY: \"\"}, ", 1)
+				search := fluxSearch(archive(top+kustomization("apps", of)+"-- apps/a.yaml --\n"+c.monitor+stub),
+					"clusters/prod")
+				search.Cluster = "state"
+				got, _ := applied(t, search)
+				want := "error[flux-variable]: " + c.path + ": the value of ${CLUSTER} is unknown: " + why
+				if c.path == "" {
+					want = "ServiceMonitor/shop/shop of apps/a.yaml:1"
+				}
+				if !strings.Contains(got, want) || strings.Count(got, "error[") > 1 ||
+					(c.path == "") == strings.Contains(got, "error[") {
+					t.Errorf("want %q in\n%s", want, got)
+				}
+			}
+		})
+	}
+}
+
+// TestIdentitiesHoldNoSecret: they are shown everywhere.
+func TestIdentitiesHoldNoSecret(t *testing.T) {
+	t.Parallel()
+	top := sync[:strings.Index(sync, "-- apps/")] +
+		kustomization("apps", strings.Replace(substituting, "KIND", "Secret", 1)) +
+		"-- clusters/prod/vars.yaml --\napiVersion: v1\nkind: Secret\nmetadata: {name: vars, namespace: flux-system}\n" +
+		"stringData: {CLUSTER: hunter2secret}\n"
+	plain := strings.Replace(monitorOf, `"${CLUSTER}"`, "x", 1)
+	const why = "is a Secret's: no kind, namespace or name of an object may hold it, because these are shown\n"
+	for name, c := range map[string]struct{ before, after, want string }{
+		"a name": {"name: shop", `name: "n-${CLUSTER}"`,
+			"apps/a.yaml:3:12: error[flux-variable]: metadata.name: the value of ${CLUSTER} " + why},
+		"a part in a name": {"name: shop", `name: "n-${CLUSTER:0:2}"`,
+			"apps/a.yaml:3:12: error[flux-variable]: metadata.name: the value of ${CLUSTER} " + why},
+		"a namespace": {"namespace: shop", `namespace: "${CLUSTER^^}"`,
+			"apps/a.yaml:3:24: error[flux-variable]: metadata.namespace: the value of ${CLUSTER} " + why},
+		"a kind": {"kind: ServiceMonitor", `kind: "${CLUSTER}"`,
+			"apps/a.yaml:2:1: error[flux-variable]: kind: the value of ${CLUSTER} " + why},
+		"a part of a field": {"port: web", `interval: "${CLUSTER:0:2}"`, "apps/a.yaml:4:48: error[invalid-field]: " +
+			"spec.endpoints[0].interval: is wrong with the value that ${CLUSTER} puts there, which is a Secret's and not " +
+			"shown\n"},
+		"upper case in a field": {"port: web", `interval: "${CLUSTER^^}"`, "apps/a.yaml:4:48: error[invalid-field]: " +
+			"spec.endpoints[0].interval: is wrong with the value that ${CLUSTER} puts there, which is a Secret's and not " +
+			"shown\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			monitor := strings.Replace(plain, c.before, c.after, 1)
+			got, _ := applied(t, fluxSearch(archive(top+"-- apps/a.yaml --\n"+monitor), "clusters/prod"))
+			if !strings.Contains(got, c.want) || strings.Contains(strings.ToLower(got), "hunter") ||
+				strings.Contains(got, `"hu"`) || strings.Contains(got, "of apps/a.yaml") {
+				t.Errorf("want %q in\n%s", c.want, got)
+			}
+		})
+	}
+}
+
+// TestValuesThatReplacementsCopyFromSecretsAreSecret, wherever they are copied to.
+func TestValuesThatReplacementsCopyFromSecretsAreSecret(t *testing.T) {
+	t.Parallel()
+	const replacement = "{source: {kind: Secret, name: login, fieldPath: stringData.token}, " +
+		"targets: [{select: {name: shop}, fieldPaths: [FIELD]}]}"
+	const vars = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: shop}\n" +
+		"stringData: {token: hunter2secret}\n"
+	monitor := strings.Replace(monitorOf, `"${CLUSTER}"`, "x", 1)
+	monitor = strings.Replace(monitor, "port: web", "port: web, interval: 1m, path: /x", 1)
+	for field, want := range map[string]string{
+		"spec.endpoints.0.interval": "error[invalid-field]: spec.endpoints[0].interval: is wrong with the value that a " +
+			"replacement from Secret login puts there, which is a Secret's and not shown\n",
+		"kind": "error[invalid-metadata]: kind: is wrong with the value that a replacement from Secret login puts there",
+		"metadata.name": "error[invalid-metadata]: metadata.name: is wrong with the value that a replacement from " +
+			"Secret login puts there",
+		"spec.endpoints.0.path": "ServiceMonitor/shop/shop of apps/a.yaml:1",
+	} {
+		for name, files := range map[string]string{
+			"inline": "-- apps/kustomization.yaml --\nresources: [a.yaml, s.yaml]\nreplacements: [" + replacement + "]\n",
+			"a file": "-- apps/kustomization.yaml --\nresources: [a.yaml, s.yaml]\nreplacements: [{path: r.yaml}]\n" +
+				"-- apps/r.yaml --\n" + replacement + "\n",
+			"a transformer": "-- apps/kustomization.yaml --\nresources: [a.yaml, s.yaml]\ntransformers: [t.yaml]\n" +
+				"-- apps/t.yaml --\napiVersion: builtin\nkind: ReplacementTransformer\nmetadata: {name: x}\n" +
+				"replacements: [" + replacement + "]\n",
+		} {
+			t.Run(field+" by "+name, func(t *testing.T) {
+				t.Parallel()
+				search := fluxSearch(archive(strings.ReplaceAll(files, "FIELD", field)+"-- apps/a.yaml --\n"+monitor+
+					"-- apps/s.yaml --\n"+vars), "apps")
+				search.Mode = inputs.Kustomize
+				got, layout := applied(t, search)
+				if !strings.Contains(got, want) || strings.Contains(got, "hunter") {
+					t.Errorf("want %q in\n%s", want, got)
+				}
+				built, err := inputs.Build(t.Context(), search.Files, layout.Roots[0],
+					inputs.Options{Options: search.Options})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, o := range built.Result.Objects {
+					if isSecret := len(o.SecretVariables()) > 0; isSecret != (o.Kind == "ServiceMonitor") {
+						t.Errorf("%s: %v", o.ID, o.SecretVariables())
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestAPIVersionsOfACluster are those that charts see.
 func TestAPIVersionsOfACluster(t *testing.T) {
 	t.Parallel()

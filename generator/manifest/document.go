@@ -258,6 +258,9 @@ func (o *Object) SecretVariables() []string {
 	return slices.Compact(slices.Sorted(maps.Values(o.place().secret)))
 }
 
+// hiddenSecret is the message about a field with a value of a Secret.
+const hiddenSecret = "is wrong with the value that %s puts there, which is a Secret's and not shown"
+
 // conceal returns a diagnostic that quotes no part of a secret value: where it would, it says less.
 func (s secretValues) conceal(d diag.Diagnostic) diag.Diagnostic {
 	quoted := func(text string) (by string) { // what put the value there that a text quotes
@@ -268,15 +271,14 @@ func (s secretValues) conceal(d diag.Diagnostic) diag.Diagnostic {
 		}
 		return by
 	}
-	const hidden = "is wrong with the value that %s puts there, which is a Secret's and not shown"
 	if by := quoted(d.Path + ": " + d.Message); by != "" {
-		d.Message = fmt.Sprintf(hidden, by)
+		d.Message = fmt.Sprintf(hiddenSecret, by)
 	}
 	if quoted(d.Path) != "" {
 		d.Path = ""
 	}
-	if by := quoted(d.Hint); by != "" {
-		d.Hint = fmt.Sprintf(hidden, by)
+	if quoted(d.Hint) != "" {
+		d.Hint = ""
 	}
 	return d
 }

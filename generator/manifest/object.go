@@ -29,8 +29,8 @@ type Built struct {
 	Secret map[string]string
 	// WithVariables is the text before Flux's variables in it were replaced, if there were any.
 	WithVariables string `json:",omitempty"`
-	// Unknown are the variables of Flux that stayed in the text as ${NAME}, because their values are not in the inputs,
-	// with the reason. An object with one is an error.
+	// Unknown are the variables of Flux that stayed in the text as ${NAME}, because their values are not in the
+	// inputs or must not be here, with the end of a sentence about the value. An object with one is an error.
 	Unknown map[string]string `json:",omitempty"`
 	// DefaultNamespace, if it is not empty, is the namespace of an object that names none: a chart's objects go where
 	// the chart is installed.

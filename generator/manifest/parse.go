@@ -334,7 +334,7 @@ type parser struct {
 	variables string
 	// items are those of that document as it is written, if it is a list and they could be cut out.
 	items []yamlvalue.Item
-	// unknown are the variables of Flux in that document whose values are not known, with the reason.
+	// unknown are the variables of Flux in that document whose values are not known; see [Built.Unknown].
 	unknown map[string]string
 	result  Result
 	// parsed is the text in which the places of findings were sought last: they come in groups.

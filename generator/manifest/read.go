@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,6 +27,7 @@ func (p *parser) object(raw map[string]any, at place) {
 		p.list(raw, at)
 	case isPatchOfSyncSet(raw):
 		p.ignore("", "")
+	case p.isNamedBySecret(apiVersion, kind, raw, at):
 	default:
 		value := p.emptyValue(apiVersion, kind, raw)
 		switch value.(type) {
@@ -143,6 +145,9 @@ func (p *parser) nameless(raw map[string]any, at place) {
 // foreign counts an object of a kind that agentry does not read. It reports the object if that looks like a mistake.
 func (p *parser) foreign(raw map[string]any, at place) {
 	apiVersion, kind := raw["apiVersion"].(string), raw["kind"].(string)
+	if p.ofUnknownKind(apiVersion, kind, raw, at) {
+		return
+	}
 	p.ignore(apiVersion, kind)
 	p.nameForeign(apiVersion, kind, raw, at)
 	unknown := unknownKind(apiVersion, kind)
@@ -161,6 +166,56 @@ func (p *parser) foreign(raw map[string]any, at place) {
 		p.result.BrokenKinds = append(p.result.BrokenKinds, unknown.meant)
 	}
 	p.result.Diags = append(p.result.Diags, d)
+}
+
+// isNamedBySecret reports an object whose kind, namespace or name holds a value of a Secret: these are shown. Variables
+// of Flux put none there.
+func (p *parser) isNamedBySecret(apiVersion, kind string, raw map[string]any, at place) bool {
+	if len(p.secret) == 0 {
+		return false
+	}
+	const hidden = "***"
+	name, _ := lookup(raw, "metadata.name").(string)
+	namespace, _ := lookup(raw, "metadata.namespace").(string)
+	by, field := "", ""
+	for _, part := range []struct {
+		field string
+		text  *string
+	}{{"kind", &kind}, {"metadata.namespace", &namespace}, {"metadata.name", &name}} {
+		for _, value := range slices.Sorted(maps.Keys(p.secret)) {
+			if what := p.secret[value]; !strings.HasPrefix(what, "${") && strings.Contains(*part.text, value) {
+				by, field = what, part.field
+				*part.text = strings.ReplaceAll(*part.text, value, hidden)
+			}
+		}
+	}
+	isShown := p.isRead(raw) || namesOthers(apiVersion, kind) || unknownKind(apiVersion, kind).message != ""
+	if by == "" || field != "kind" && !isShown {
+		return false
+	}
+	object := p.of.add(&Object{ID: ID{Kind: kind, Namespace: namespace, Name: name}, APIVersion: apiVersion}, at)
+	d := object.Place(diag.InvalidMetadata.At(field, hiddenSecret, by).
+		WithHint("kinds, namespaces and names are shown: take them from elsewhere"))
+	p.result.Broken++
+	p.result.BrokenKinds = append(p.result.BrokenKinds, strings.ReplaceAll(kind, hidden, ""))
+	p.result.Diags = append(p.result.Diags, d)
+	return true
+}
+
+// ofUnknownKind reports an object whose kind depends on a variable of Flux without a known value: it can be any.
+func (p *parser) ofUnknownKind(apiVersion, kind string, raw map[string]any, at place) bool {
+	var found findings
+	search := substitutionSearch{findings: &found, unknown: p.unknown}
+	if !search.unknownIn("kind", kind) && !search.unknownIn("apiVersion", apiVersion) {
+		return false
+	}
+	object := p.of.add(&Object{ID: ID{Kind: kind}, APIVersion: apiVersion}, at)
+	object.Namespace, _ = lookup(raw, "metadata.namespace").(string)
+	object.Name, _ = lookup(raw, "metadata.name").(string)
+	p.result.Broken++
+	p.result.BrokenKinds = append(p.result.BrokenKinds, "")
+	p.result.Diags = append(p.result.Diags, found.placed(object)...)
+	return true
 }
 
 // digest returns the digest of everything that the value depends on: the written object and the options.

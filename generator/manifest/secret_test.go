@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,5 +45,38 @@ func TestASubstitutedSecretIsInNoFinding(t *testing.T) {
 				t.Errorf("%s: the variables are %v", name, got)
 			}
 		}
+	}
+}
+
+// TestIdentitiesHoldNoSecret that a chart or a replacement puts there. A text that is written like a variable's value
+// stays.
+func TestIdentitiesHoldNoSecret(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2secret"
+	for name, c := range map[string]struct{ kind, namespace, name, by, want string }{
+		"a name":          {"Probe", "b", "n-" + secret, "spec.valuesFrom[0]", "Probe/b/n-***"},
+		"a namespace":     {"Probe", secret, "a", "spec.valuesFrom[0]", "Probe/***/a"},
+		"a kind":          {secret, "b", "a", "spec.valuesFrom[0]", "***/b/a"},
+		"a role":          {"ServiceAccount", "b", secret, "spec.valuesFrom[0]", "ServiceAccount/b/***"},
+		"an unknown kind": {"Deployment", "b", secret, "spec.valuesFrom[0]", "Deployment/b/***"},
+		"by chance":       {"Probe", "b", secret, "${TOKEN}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			built := manifest.Built{Text: fmt.Appendf(nil, "apiVersion: monitoring.coreos.com/v1\nkind: %s\n"+
+				"metadata: {name: %s, namespace: %s}\nspec: {prober: {url: x}, targets: {staticConfig: {static: [y]}}}\n",
+				c.kind, c.name, c.namespace), Origin: inFile{}, Secret: map[string]string{secret: c.by}}
+			r := manifest.ParseBuilt(manifest.File{Path: "root"}, []manifest.Built{built}, manifest.Options{})
+			got := ""
+			for _, d := range r.Diags {
+				got = manifest.IDOf(d.Object).String()
+				if all := d.String() + d.Hint; c.want != "" && strings.Contains(all, "hunter") {
+					t.Error(all)
+				}
+			}
+			if isRefused := r.Broken == 1; isRefused && got != c.want || isRefused != (c.want != "") || isRefused && len(r.Objects) > 0 {
+				t.Errorf("got %q, %d broken", got, r.Broken)
+			}
+		})
 	}
 }

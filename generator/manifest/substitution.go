@@ -79,7 +79,7 @@ func (f *findings) quotedForFlux(w rawObject) {
 type substitutionSearch struct {
 	*findings
 	caused  map[string]int    // findings by path
-	unknown map[string]string // variables whose values are unknown, with the reason
+	unknown map[string]string // see [Built.Unknown]
 }
 
 func (s *substitutionSearch) value(path string, value any, elsewhere bool) {
@@ -125,7 +125,7 @@ func (s *substitutionSearch) unknownIn(path, text string) bool {
 		if !strings.Contains(text, variable) {
 			continue
 		}
-		d := diag.FluxVariable.At(path, "the value of %s is unknown: %s", variable, s.unknown[name]).As(diag.Error)
+		d := diag.FluxVariable.At(path, "the value of %s %s", variable, s.unknown[name]).As(diag.Error)
 		if i, found := s.caused[path]; found {
 			(*s.findings)[i] = d
 		} else {

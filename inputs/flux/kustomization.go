@@ -147,7 +147,7 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 			continue
 		case object == nil:
 			name := ref.Kind + " " + k.namespace() + "/" + ref.Name
-			all.Missing = cmp.Or(all.Missing, name+" is not in the inputs")
+			all.Missing = cmp.Or(all.Missing, "is unknown: "+name+" is not in the inputs")
 			problems = append(problems, new(diag.FluxVariable.At(field, "%s is not in the inputs", name).
 				As(diag.Warning).WithHint(addMissing+"; until then its variables stay as ${NAME}, and objects with "+
 				"them are not rendered")))
@@ -175,13 +175,14 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 		all = all.Over(variablesOf(object, isKnown), isKnown && (ref.Kind == "Secret" || wasEncrypted))
 		if wrong := unreadable(object); len(wrong) > 0 && isKnown {
 			in := fmt.Sprintf("%s %s/%s", ref.Kind, k.namespace(), ref.Name)
-			all = all.WithUnknown(wrong, "its value in "+in+" is no text")
+			all = all.WithUnknown(wrong, "is unknown: its value in "+in+" is no text")
 			problems = append(problems, new(diag.FluxVariable.At(field, "in %s, these values are no texts: %s", in,
 				strings.Join(wrong, ", ")).As(diag.Warning).WithHint("quote them; until then the variables stay as "+
 				"${NAME}, and objects with them are not rendered")))
 		}
 		if stub := roots.StubKeys(object); len(stub) > 0 {
-			all = all.WithUnknown(stub, fmt.Sprintf("the stub of Secret %s/%s has none", k.namespace(), ref.Name))
+			all = all.WithUnknown(stub,
+				fmt.Sprintf("is unknown: the stub of Secret %s/%s has none", k.namespace(), ref.Name))
 		}
 	}
 	all = all.Over(withoutNewlines(k.spec.PostBuild.Substitute), false)

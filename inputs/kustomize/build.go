@@ -277,12 +277,17 @@ func (c *checker) schemas() bool {
 // documents returns the built objects with their origins.
 func (b *builder) documents(objects []kustomizer.Object) []manifest.Built {
 	trace := newTrace(b.checker, b.root, b.opts)
+	copied := b.copiedSecrets(objects)
 	out := make([]manifest.Built, len(objects))
 	for i, o := range objects {
 		origin := trace.of(i, o)
 		out[i] = manifest.Built{Text: o.Text, Origin: origin, DefaultNamespace: b.installed[origin.template],
 			Lookup: b.lookups[origin.template], Secret: b.secrets.in(o.Text), Authors: b.authors(origin),
 			EarlierNames: o.EarlierNames, Refused: b.refused(o)}
+		if more := copied.in(o.Text); len(more) > 0 && o.Kind != "Secret" {
+			maps.Copy(more, out[i].Secret)
+			out[i].Secret = more
+		}
 	}
 	return out
 }

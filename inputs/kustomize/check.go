@@ -76,7 +76,8 @@ type checker struct {
 	leftOut   map[string]string // a remote entry that is left out, by the name of the generator
 	unnamed   map[string]bool   // generated objects whose names depend on remote files
 	absent    error             // the first remote entry that is missing
-	replaces  bool              // a transformer has replacements
+
+	replacements []types.Replacement // of transformers
 }
 
 func newChecker(t *tree.Tree) *checker {
@@ -536,7 +537,7 @@ func (c *checker) config(data []byte, name string) error {
 		}
 		var config struct{ Replacements []types.Replacement }
 		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &config) == nil && len(config.Replacements) > 0 {
-			c.replaces = true
+			c.replacements = append(c.replacements, config.Replacements...)
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ import (
 // decide a name, by its hash suffix. A file of a Secret that cannot be decrypted stays encrypted: whatever needs the
 // value reports it.
 func decryptFiles(ctx context.Context, c *checker) error {
-	isNeeded := c.request.Secrets != nil && c.request.Secrets.RendersValues || c.replaces
+	isNeeded := c.request.Secrets != nil && c.request.Secrets.RendersValues || len(c.replacements) > 0
 	for _, f := range c.files {
 		//lint:ignore SA1019 kustomize still reads vars
 		isNeeded = isNeeded || len(f.Replacements)+len(f.Vars) > 0
@@ -124,17 +124,20 @@ func isForSecret(patch []byte) bool {
 	return sigsyaml.Unmarshal(patch, &of) == nil && of.Kind == "Secret"
 }
 
-// secretTexts has the values of decrypted files, in clear and as in the data of a Secret, and their descriptions.
+// secretTexts has secret values that can be in built objects, in clear and as in the data of a Secret, and their
+// descriptions.
 type secretTexts struct {
 	texts  map[string]string
 	finder *strings.Replacer // finds all texts at once; built when first needed
 }
 
-// note adds a secret value of a decrypted file.
-func (s *secretTexts) note(name, value string) {
+// ofEncrypted begins what a value of a decrypted file is.
+const ofEncrypted = "a value of the encrypted "
+
+// note adds a secret value, and what it is.
+func (s *secretTexts) note(what, value string) {
 	const shortest = 6 // shorter values are settings, such as "on" and "30s"
 	const line = 70    // kustomize wraps base64 at this length
-	what := "a value of the encrypted " + name
 	if len(value) < shortest {
 		return
 	}
@@ -150,7 +153,7 @@ func (s *secretTexts) note(name, value string) {
 func (s *secretTexts) addPatch(name string, encrypted, clear []byte) {
 	var before, after any
 	if sigsyaml.Unmarshal(encrypted, &before) == nil && sigsyaml.Unmarshal(clear, &after) == nil {
-		eachDecrypted(before, after, func(value string) { s.note(name, value) })
+		eachDecrypted(before, after, func(value string) { s.note(ofEncrypted+name, value) })
 	}
 }
 
@@ -176,7 +179,7 @@ func eachDecrypted(before, after any, do func(string)) {
 
 // add adds the secret values of a decrypted file.
 func (s *secretTexts) add(name string, format sops.Format, text []byte) {
-	note := func(value string) { s.note(name, value) }
+	note := func(value string) { s.note(ofEncrypted+name, value) }
 	note(string(text))
 	note(strings.TrimSpace(string(text)))
 	var value any

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // substituteKey is the label or annotation that, with the value "disabled", excludes an object from substitution.
@@ -26,13 +27,13 @@ type Variables struct {
 	Values map[string]string
 	// Secret names the variables whose values come from Secrets: no message shows them.
 	Secret []string
-	// Unknown are variables without a known value, with the reason. They stay as ${NAME}.
+	// Unknown are variables without a known value, with what there is to say of it. They stay as ${NAME}.
 	Unknown map[string]string
-	// Missing says why there may be more variables, if that is so: then every variable without a value is unknown.
+	// Missing says why a value is unknown if there may be more variables: then every one without a value is unknown.
 	Missing string
 }
 
-// unknown returns why the value of a variable is unknown, or "" if it is known or known to be empty.
+// unknown returns what to say of the value of a variable that is unknown, or "" if it is known or known to be empty.
 func (v *Variables) unknown(name string) string {
 	if why := v.Unknown[name]; why != "" {
 		return why
@@ -48,10 +49,12 @@ func (v *Variables) substitute(docs []manifest.Built,
 	blame func(manifest.Built, string) error) ([]manifest.Built, error) {
 	out := slices.Clone(docs)
 	for i, doc := range docs {
-		text := string(doc.Text)
-		if !strings.Contains(text, "${") || isSubstitutionDisabled(doc.Text) {
+		before := string(doc.Text)
+		if !strings.Contains(before, "${") || isSubstitutionDisabled(doc.Text) {
 			continue
 		}
+		v := v.identifying(before)
+		text := v.withoutOperators(before)
 		if v.maxSize(text) > maxSubstituted {
 			return nil, blame(doc, "with its variables replaced, the object would be too large")
 		}
@@ -59,6 +62,7 @@ func (v *Variables) substitute(docs []manifest.Built,
 		if secret == nil {
 			secret = map[string]string{}
 		}
+		maps.Copy(secret, v.secrets(text))
 		unknown := map[string]string{}
 		after, err := envsubst.Eval(text, func(name string) (string, bool) {
 			if why := v.unknown(name); why != "" {
@@ -81,11 +85,147 @@ func (v *Variables) substitute(docs []manifest.Built,
 		if err != nil {
 			return nil, blame(doc, "with its variables replaced, the object is not valid YAML")
 		}
-		out[i].Text, out[i].WithVariables, out[i].Secret = []byte(after), text, secret
+		out[i].Text, out[i].WithVariables, out[i].Secret = []byte(after), before, secret
 		out[i].Unknown = unknown
-		out[i].Origin = substitutedOrigin{doc.Origin, text}
+		out[i].Origin = substitutedOrigin{doc.Origin, before}
 	}
 	return out, nil
+}
+
+var (
+	// variableStart is the beginning of an expression, up to the name of its variable.
+	variableStart = lazyregexp.New(`\$\{#?([\p{L}\p{Nd}_]+)`)
+	// defaultOperator is an operator that changes no value but an empty one.
+	defaultOperator = lazyregexp.New(`^:?[-=+?]`)
+)
+
+// replaceExpressions replaces the expressions of a text. $$ is text, which Flux reads as a dollar.
+func replaceExpressions(text string, by func(string) string) string {
+	var out strings.Builder
+	for {
+		start := strings.IndexByte(text, '$')
+		if start < 0 || start+1 == len(text) {
+			return out.String() + text
+		}
+		out.WriteString(text[:start])
+		text = text[start:]
+		end := 1
+		switch text[1] {
+		case '{':
+			end = expressionEnd(text)
+			out.WriteString(by(text[:end]))
+		case '$':
+			end = 2
+			fallthrough
+		default:
+			out.WriteString(text[:end])
+		}
+		text = text[end:]
+	}
+}
+
+// withoutOperators replaces each expression that depends on an unknown variable by that variable alone, as ${NAME}: an
+// operator would work on this text as if it were the value.
+func (v *Variables) withoutOperators(text string) string {
+	if len(v.Unknown) == 0 && v.Missing == "" {
+		return text
+	}
+	return replaceExpressions(text, func(expression string) string {
+		if name := v.unknownIn(expression); name != "" {
+			return "${" + name + "}"
+		}
+		return expression
+	})
+}
+
+// secrets returns what expressions make of values of Secrets, with the variable, as ${NAME}.
+func (v *Variables) secrets(text string) map[string]string {
+	out := map[string]string{}
+	if len(v.Secret) == 0 {
+		return out
+	}
+	replaceExpressions(text, func(expression string) string {
+		for _, at := range variableStart.FindAllStringSubmatch(expression, -1) {
+			if name := at[1]; slices.Contains(v.Secret, name) && v.Values[name] != "" {
+				made, err := envsubst.Eval(expression, func(name string) (string, bool) { return v.Values[name], true })
+				if err == nil && made != "" {
+					out[made] = "${" + name + "}"
+				}
+			}
+		}
+		return expression
+	})
+	return out
+}
+
+// identifying returns v without the variables of Secrets that an object has in its kind, namespace or name: these are
+// shown.
+func (v *Variables) identifying(object string) *Variables {
+	if len(v.Secret) == 0 {
+		return v
+	}
+	var raw map[string]any
+	if yaml.Unmarshal([]byte(object), &raw) != nil {
+		return v
+	}
+	var texts []string
+	note := func(fields map[string]any, names ...string) {
+		for key, value := range fields {
+			if isNamed := slices.Contains(names, key); isNamed || strings.Contains(key, "${") {
+				texts = append(texts, key, fmt.Sprint(value))
+			}
+		}
+	}
+	note(raw, "apiVersion", "kind")
+	metadata, isMap := raw["metadata"].(map[string]any)
+	if note(metadata, "namespace", "name"); !isMap {
+		texts = append(texts, fmt.Sprint(raw["metadata"]))
+	}
+	var names []string
+	for _, at := range variableStart.FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {
+		if slices.Contains(v.Secret, at[1]) {
+			names = append(names, at[1])
+		}
+	}
+	if len(names) == 0 {
+		return v
+	}
+	return new(v.WithUnknown(names, secretIdentity))
+}
+
+// secretIdentity is why a variable of a Secret has no value in an object.
+const secretIdentity = "is a Secret's: no kind, namespace or name of an object may hold it, because these are shown"
+
+// expressionEnd returns the end of the expression that a text begins with. Expressions can be nested.
+func expressionEnd(text string) int {
+	depth := 0
+	for i := range len(text) {
+		switch {
+		case strings.HasPrefix(text[i:], "${"):
+			depth++
+		case text[i] != '}':
+		case depth == 1:
+			return i + 1
+		default:
+			depth--
+		}
+	}
+	return len(text)
+}
+
+// unknownIn returns the unknown variable that an expression depends on, or "". A default does not matter if the
+// variable has a value.
+func (v *Variables) unknownIn(expression string) string {
+	for i, at := range variableStart.FindAllStringSubmatchIndex(expression, -1) {
+		name := expression[at[2]:at[3]]
+		if v.unknown(name) != "" {
+			return name
+		}
+		if i == 0 && v.Values[name] != "" && defaultOperator.MatchString(expression[at[1]:]) {
+			break
+		}
+	}
+	return ""
 }
 
 func asYAML(object []byte) (string, error) {
@@ -166,7 +306,7 @@ func (r Root) substitute(docs []manifest.Built) ([]manifest.Built, error) {
 	})
 }
 
-// WithUnknown returns v with variables whose values are not known, and why.
+// WithUnknown returns v with variables whose values are not known, and what there is to say of these.
 func (v Variables) WithUnknown(names []string, why string) Variables {
 	out := v.Over(nil, false)
 	if out.Unknown == nil {

@@ -39,6 +39,8 @@ var (
 		`map has no entry for key "[\w.-]+"`,
 		`slugify takes [\w, ]+`,
 	}, "|"))
+	// namesInReasons matches the names in these errors. A template may take them from values, as in include and tpl.
+	namesInReasons = regexp.MustCompile(`"\$?([^"]+)"|evaluating .*\.(\w+)|field (\w+)`)
 )
 
 // chartText has all lines of a chart's templates. Quoting them reveals no secrets of a user.
@@ -131,7 +133,7 @@ func (t *chartText) failure(err error, values map[string]any) *helm.Failure {
 		out.Line, _ = strconv.Atoi(places[0][2])
 	}
 	_, message, _ := strings.Cut(text, "): ") // Helm's prefix of messages of `fail` and `required`
-	if reason := plainReason(text); reason != "" {
+	if reason := t.plainReason(text); reason != "" {
 		out.Reason = reason
 	}
 	if len(places) > 0 {
@@ -147,8 +149,9 @@ func (t *chartText) failure(err error, values map[string]any) *helm.Failure {
 }
 
 // plainReason returns the part of an error of Go's templates that quotes no values, or "".
-func plainReason(text string) string {
+func (t *chartText) plainReason(text string) string {
 	reasons := plainReasons.FindAllString(text, -1)
+	reasons = slices.DeleteFunc(reasons, func(r string) bool { return !t.hasNames(r) })
 	if i := slices.IndexFunc(reasons, func(r string) bool { return !strings.HasPrefix(r, "error calling") }); i > 0 {
 		reasons = reasons[i:]
 	}
@@ -159,4 +162,19 @@ func plainReason(text string) string {
 		return reasons[0] + " a value that is neither a list nor a map"
 	}
 	return reasons[0]
+}
+
+// hasNames reports whether the names in an error of Go's templates are literally in the chart.
+func (t *chartText) hasNames(reason string) bool {
+	for _, match := range namesInReasons.FindAllStringSubmatch(reason, -1) {
+		form := `\b` + regexp.QuoteMeta(cmp.Or(match[1], match[2], match[3])) + `\b`
+		if strings.Contains(match[0], `"`) && strings.Contains(reason, "template ") {
+			form = "[\"`]" + regexp.QuoteMeta(match[1]) + "[\"`]" // how a template names another one
+		}
+		own := regexp.MustCompile(form)
+		if match[0] != `"gotpl"` && !slices.ContainsFunc(t.lines, own.MatchString) {
+			return false
+		}
+	}
+	return true
 }

@@ -117,7 +117,7 @@ func textFailure(of helm.Text, err error) *helm.Failure {
 		out.Reason = "the template refuses its data: " + own.quotable(said)
 		return out
 	}
-	if reason := plainReason(message); reason != "" {
+	if reason := own.plainReason(message); reason != "" {
 		out.Reason = reason
 	}
 	return out

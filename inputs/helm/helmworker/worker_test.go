@@ -184,6 +184,17 @@ func TestChartsThatFailSayWhereAndQuoteNoValue(t *testing.T) {
 		"not a template": {"-- templates/a.yaml --\nkind: A\n{{ if }}\n", "templates/a.yaml:2: "},
 		"an unknown function": {"-- templates/a.yaml --\n\n{{ nothing }}\n",
 			`templates/a.yaml:2: function "nothing" not defined`},
+		"a template that a value names": {"-- templates/a.yaml --\nx: {{ include .Values.password . }}\n",
+			"templates/a.yaml:1: error calling include"},
+		"a template that part of a value names": {"-- templates/a.yaml --\nx: {{ template \"a\" }}" +
+			"{{ include (printf \"%s.labels\" .Values.password) . }}{{ define \"a\" }}{{ end }}\n",
+			"templates/a.yaml:1: error calling include"},
+		"a template that the chart names": {"-- templates/a.yaml --\nx: {{ include \"shop.labels\" . }}\n",
+			`templates/a.yaml:1: no template "shop.labels" associated with template "gotpl"`},
+		"a function that a value names": {"-- templates/a.yaml --\nx: {{ tpl (printf \"{{ %s }}\" " +
+			"(replace \"-\" \"_\" .Values.password)) . }}\n", "templates/a.yaml:1: error calling tpl"},
+		"a field that a value names": {"-- templates/a.yaml --\nx: {{ tpl (printf \"{{ .Values.password.%s }}\" " +
+			"(replace \"-\" \"_\" .Values.password)) . }}\n", "templates/a.yaml:1: error calling tpl"},
 		"in a helper": {
 			"-- templates/_h.tpl --\n\n{{ define \"h\" }}{{ .Values.no.where }}{{ end }}\n-- templates/a.yaml --\n" +
 				"x: {{ include \"h\" . }}\n", "templates/a.yaml:1: .Values.no is not set (in templates/_h.tpl, line 2)"},

@@ -175,6 +175,7 @@ func (p *parser) isNamedBySecret(apiVersion, kind string, raw map[string]any, at
 		return false
 	}
 	const hidden = "***"
+	const shortest = 12 // shorter ones are often names that are no secrets, such as a user's
 	name, _ := lookup(raw, "metadata.name").(string)
 	namespace, _ := lookup(raw, "metadata.namespace").(string)
 	by, field := "", ""
@@ -183,7 +184,8 @@ func (p *parser) isNamedBySecret(apiVersion, kind string, raw map[string]any, at
 		text  *string
 	}{{"kind", &kind}, {"metadata.namespace", &namespace}, {"metadata.name", &name}} {
 		for _, value := range slices.Sorted(maps.Keys(p.secret)) {
-			if what := p.secret[value]; !strings.HasPrefix(what, "${") && strings.Contains(*part.text, value) {
+			what := p.secret[value]
+			if len(value) >= shortest && !strings.HasPrefix(what, "${") && strings.Contains(*part.text, value) {
 				by, field = what, part.field
 				*part.text = strings.ReplaceAll(*part.text, value, hidden)
 			}

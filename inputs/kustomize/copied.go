@@ -81,6 +81,7 @@ func (b *builder) copiedFields() (out []secretField) {
 				replacements = append(replacements, b.replacementsIn(path.Join(dir, r.Path))...)
 			}
 		}
+		//lint:ignore SA1019 kustomize still reads them
 		for _, v := range f.Vars {
 			add(v.ObjRef.Kind, v.FieldRef.FieldPath, "")
 		}

@@ -106,7 +106,7 @@ func allowed() map[string][]string {
 		"internal":        {"generator", "gitsync", "inputs", "sd", "internal"},
 		"cmd":             {"generator", "gitsync", "inputs", "sd", "internal"},
 		"test":            {"generator", "gitsync", "sd", "internal", "test"},
-		"test/builds":     {"inputs"},
+		"test/builds":     {"generator/diag", "inputs"},
 		"test/testworker": {"inputs"},
 	}
 }

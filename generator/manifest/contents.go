@@ -62,6 +62,25 @@ func (c *contents) read() *[]body {
 	return held
 }
 
+// at returns the contents at another path.
+func (c *contents) at(path string, again func() ([]byte, error)) *contents {
+	out := &contents{File: File{Source: c.Source, Path: path, Again: again}, isBuilt: c.isBuilt, opts: c.opts,
+		count: c.count}
+	if c.held.Load() == nil && again != nil {
+		return out
+	}
+	documents, bodies := map[*document]*document{}, slices.Clone(c.bodies())
+	for i := range bodies {
+		at := bodies[i].at.document
+		if documents[at] == nil {
+			documents[at] = &document{at.source, path, at.content, at.origin, at.secret, at.withVariables}
+		}
+		bodies[i].at.document = documents[at]
+	}
+	out.held.Store(&bodies)
+	return out
+}
+
 // add adds an object that is being read, with its place.
 func (c *contents) add(o *Object, at place) *Object {
 	held := c.held.Load()

@@ -271,18 +271,9 @@ func (p *parser) finish() Result {
 }
 
 // At returns the result of a file with the same content at another path, which is read again with again. The two share
-// what they can.
+// what they can, and what is released stays so.
 func (r Result) At(path string, again func() ([]byte, error)) Result {
-	of := &contents{File: File{Source: r.of.Source, Path: path, Again: again}, opts: r.of.opts}
-	documents, bodies := map[*document]*document{}, slices.Clone(r.of.bodies())
-	for i := range bodies {
-		at := bodies[i].at.document
-		if documents[at] == nil {
-			documents[at] = &document{at.source, path, at.content, at.origin, at.secret, at.withVariables}
-		}
-		bodies[i].at.document = documents[at]
-	}
-	of.held.Store(&bodies)
+	of := r.of.at(path, again)
 	move := func(objects []*Object) []*Object {
 		out := make([]*Object, len(objects))
 		for i, o := range objects {

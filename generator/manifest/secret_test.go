@@ -74,7 +74,8 @@ func TestIdentitiesHoldNoSecret(t *testing.T) {
 					t.Error(all)
 				}
 			}
-			if isRefused := r.Broken == 1; isRefused && got != c.want || isRefused != (c.want != "") || isRefused && len(r.Objects) > 0 {
+			isRefused := r.Broken == 1
+			if isRefused != (c.want != "") || isRefused && (got != c.want || len(r.Objects) > 0) {
 				t.Errorf("got %q, %d broken", got, r.Broken)
 			}
 		})

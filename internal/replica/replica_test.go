@@ -126,8 +126,12 @@ func TestATriggerReachesTheFleetOfTheActiveReplica(t *testing.T) {
 			}
 		}
 		time.Sleep(5 * time.Second)
-		slices.SortFunc(fleets[0].reports, func(a, b delivery.Report) int { return cmp.Compare(a.State, b.State) })
-		if diff := gocmp.Diff(reports, fleets[0].reports, cmpopts.IgnoreUnexported(delivery.Report{})); diff != "" {
+		fleets[0].mu.Lock()
+		got := slices.SortedFunc(slices.Values(fleets[0].reports), func(a, b delivery.Report) int {
+			return cmp.Compare(a.State, b.State)
+		})
+		fleets[0].mu.Unlock()
+		if diff := gocmp.Diff(reports, got, cmpopts.IgnoreUnexported(delivery.Report{})); diff != "" {
 			t.Errorf("reports of the active one:\n%s", diff)
 		}
 		server.mu.Lock()

@@ -28,11 +28,7 @@ func (o *Options) Needs(set *manifest.Set) []manifest.ID {
 	}
 	var out []manifest.ID
 	for _, object := range set.All() {
-		mentioned := object.Mentions
-		if mentioned == nil {
-			mentioned = secretref.Mentioned(object)
-		}
-		for _, id := range mentioned {
+		for _, id := range secretref.Mentioned(object) {
 			if wanted[id] {
 				wanted[id] = false
 				out = append(out, id)

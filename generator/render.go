@@ -96,9 +96,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// mayGoOn returns the error of [Options.Admit] for no bytes.
-func (o *Options) mayGoOn() error { return o.admit(0) }
-
 // admit returns the error of [Options.Admit].
 func (o *Options) admit(bytes int64) error {
 	if o.Admit == nil {
@@ -181,7 +178,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		}
 		out.alone[i] = u
 	})
-	if out.Refused = opts.mayGoOn(); out.Refused == nil && refused.Load() != nil {
+	if out.Refused = opts.admit(0); out.Refused == nil && refused.Load() != nil {
 		out.Refused = *refused.Load()
 	}
 	if out.Refused != nil {

@@ -88,6 +88,9 @@ func TestFilesOfGitCryptAreReportedTogether(t *testing.T) {
 		return Parse(File{Source: source, Path: path, Data: []byte("\x00GITCRYPT\x00abc")}, Options{})
 	}
 	moved := parse("", "other.yaml").At("b.yaml", nil)
+	if large := TooLarge(File{Path: "a.yaml"}).At("b.yaml", nil); large.Diags[0].File != "b.yaml" {
+		t.Errorf("a file that is too large and was moved: %v", large.Diags)
+	}
 	set := NewSet(parse("", "c.yaml"), moved, parse("", "a.yaml"), parse("apps", "x.yaml"))
 	set = set.With(nil)
 	var got []string

@@ -92,7 +92,7 @@ func IsManifestPath(name string) bool {
 func TooLarge(f File) Result {
 	p := newParser(f, Options{})
 	p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has more than %d bytes", MaxFileBytes), "", "")
-	return p.result
+	return p.finish()
 }
 
 // Named is an object of which only the name is used: a ServiceAccount, or a Secret that is encrypted or that

@@ -8,7 +8,7 @@
 // finding is a diagnostic with file, line and column. [NewSet] merges the objects of many files.
 //
 // Promises:
-//   - Pure: no I/O, no clock, nothing kept between calls. Safe for concurrent use.
+//   - Pure: no I/O but by [File.Again], no clock, nothing kept between calls. Safe for concurrent use.
 //   - YAML means the same as for kubectl (YAML 1.1, converted to JSON).
 //   - Bounded: each limit is a constant below, or of package yamlvalue.
 //   - A broken document does not affect other documents, and a broken file no other file.

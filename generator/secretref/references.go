@@ -70,8 +70,11 @@ func References(o *manifest.Object) []Field {
 }
 
 // Mentioned returns the Secrets and ConfigMaps that an object refers to, by a key or as a whole. The result can have
-// duplicates.
+// duplicates. It is known of an object that was read with it as [manifest.Options.Mentions].
 func Mentioned(o *manifest.Object) []manifest.ID {
+	if o.Mentions != nil {
+		return o.Mentions
+	}
 	var out []manifest.ID
 	for _, f := range References(o) {
 		out = append(out, f.Ref.ID())

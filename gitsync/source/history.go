@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -168,7 +167,10 @@ func (h *History) File(i int, commit plumbing.Hash, with func(n int) plumbing.Ha
 		return nil, err
 	}
 	f := src.File(name, entry)
-	return f, src.parseFile(h.Budget, rd, f, src.options(h.Parse), &atomic.Int64{})
+	if err := src.parseFile(h.Budget, rd, f, src.options(h.Parse)); err != nil {
+		return nil, err
+	}
+	return f, f.take(h.Budget)
 }
 
 // Mounted returns the indices of the sources that are mounted in source i.

@@ -216,6 +216,7 @@ func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) 
 		blob plumbing.Hash
 		opts manifest.PathOptions
 	}
+	most := min(s.KeepBytes, pass.Limit()/16)
 	var kept atomic.Int64
 	kept.Store(s.Input.kept)
 	first := map[content]*File{}
@@ -233,7 +234,14 @@ func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) 
 		rd := s.Repo.Reader()
 		defer rd.Close()
 		for f := range next {
-			if errs[w] = s.parseFile(pass, rd, f, opts, &kept); errs[w] != nil {
+			if errs[w] = s.parseFile(pass, rd, f, opts); errs[w] != nil {
+				return
+			}
+			if size := f.kept(); kept.Add(size) > most {
+				kept.Add(-size)
+				f.Result.Release()
+			}
+			if errs[w] = f.take(pass); errs[w] != nil {
 				return
 			}
 		}
@@ -316,23 +324,14 @@ func add(sums map[string]int, key string, n int) {
 	}
 }
 
-// parseFile reads and parses a file.
-func (s *Source) parseFile(pass *budget.Pass, rd *object.Reader, f *File, opts manifest.Options,
-	kept *atomic.Int64) error {
+// take reserves the memory of a file that was parsed. treeDiff.add has reserved BytesPerFile.
+func (f *File) take(pass *budget.Pass) error { return pass.Take(f.size() - BytesPerFile) }
+
+// parseFile reads and parses a file. The caller takes the memory of the result.
+func (s *Source) parseFile(pass *budget.Pass, rd *object.Reader, f *File, opts manifest.Options) error {
 	if f.Blob.IsZero() {
 		return nil // Source.File refused it
 	}
-	if err := s.parseBlob(pass, rd, f, opts); err != nil {
-		return err
-	}
-	if size := f.kept(); kept.Add(size) > min(s.KeepBytes, pass.Limit()/16) {
-		kept.Add(-size)
-		f.Result.Release()
-	}
-	return pass.Take(f.size() - BytesPerFile) // treeDiff.add reserved BytesPerFile
-}
-
-func (s *Source) parseBlob(pass *budget.Pass, rd *object.Reader, f *File, opts manifest.Options) error {
 	size, err := rd.BlobSize(f.Blob)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/internal/panics"
 )
 
@@ -112,5 +113,6 @@ func TestAPanicOfAParserIsTheCallers(t *testing.T) {
 	for i := range 100 {
 		files = append(files, &File{Blob: plumbing.Hash{1, byte(i)}})
 	}
-	_ = (&Source{}).parse(nil, files, manifest.Options{}) // there is no repository
+	pass := budget.New(0).Pass(t.Context())
+	_ = (&Source{}).parse(pass, files, manifest.Options{}) // there is no repository
 }

@@ -13,13 +13,13 @@ import (
 
 // Nothing is the error of a root that gives no object at all, not even one of a kind that agentry does not read. It is
 // a warning: the root counts as built.
-func Nothing(field, hint, format string, args ...any) error {
+func Nothing(field, hint, format string, args ...any) *diag.Diagnostic {
 	return new(diag.BuildsNothing.At(field, format, args...).WithHint(hint))
 }
 
 // NothingIn is [Nothing] for a folder of a repository, with the reason as far as it is known. field is the field of the
 // custom resource that names the folder; it is empty for a path of the pipeline.
-func NothingIn(t *tree.Tree, field, folder string) error {
+func NothingIn(t *tree.Tree, field, folder string) *diag.Diagnostic {
 	name, remove := t.InRepository(folder), "remove the custom resource"
 	if field == "" {
 		remove = "remove it"

@@ -189,13 +189,13 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		return nil, r.nothingIn(t)
 	}
 	if len(docs) == 0 {
-		p, _ := errors.AsType[*diag.Diagnostic](NothingIn(t, r.RequestedBy.field("path"), r.Folder))
+		p := NothingIn(t, r.RequestedBy.field("path"), r.Folder)
 		return nil, r.place(*p)
 	}
 	if docs = slices.DeleteFunc(docs, isUnmanaged); len(docs) == 0 && r.RequestedBy != nil {
-		p, _ := errors.AsType[*diag.Diagnostic](Nothing(r.RequestedBy.field("path"), "remove the annotation from an "+
+		p := Nothing(r.RequestedBy.field("path"), "remove the annotation from an "+
 			"object that Flux shall apply", "Flux applies no object of the folder %s: the annotations "+
-			"kustomize.toolkit.fluxcd.io/reconcile: disabled and ssa: Ignore exclude all", t.InRepository(r.Folder)))
+			"kustomize.toolkit.fluxcd.io/reconcile: disabled and ssa: Ignore exclude all", t.InRepository(r.Folder))
 		return nil, r.place(*p)
 	}
 	if r.Variables != nil {
@@ -215,7 +215,7 @@ func (r Root) nothingIn(t *tree.Tree) error {
 	if file, err := kustomize.Find(t, r.Folder); err != nil || file == "" {
 		return nil
 	}
-	p, _ := errors.AsType[*diag.Diagnostic](NothingIn(t, "", r.Folder))
+	p := NothingIn(t, "", r.Folder)
 	p.File = r.Name
 	return p
 }

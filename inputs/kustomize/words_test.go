@@ -62,8 +62,8 @@ func TestKustomizeIsQuotedWithoutValues(t *testing.T) {
 		"copies that double": {map[string]string{"top/kustomization.yaml": "resources: [a.yaml]\npatches:\n" +
 			"- target: {kind: Secret}\n  patch: |\n" +
 			doubling(30)},
-			"26: error[build-failed]: patches[0], operation 22 (copy /stringData to /stringData/k21): Secret/y/x " +
-				"would grow by more than 67108864 bytes"},
+			"11: error[build-failed]: patches[0], operation 7 (copy /stringData to /stringData/k5): Secret/y/x " +
+				"would grow by more than 4194304 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,8 +80,9 @@ func TestKustomizeIsQuotedWithoutValues(t *testing.T) {
 	}
 }
 
-// doubling returns operations of a JSON patch, each of which doubles a Secret.
+// doubling returns operations of a JSON patch, each of which doubles a Secret that the first makes large.
 func doubling(n int) (text string) {
+	text = "    - {op: add, path: /stringData/large, value: " + strings.Repeat("x", 64<<10) + "}\n"
 	for i := range n {
 		text += fmt.Sprintf("    - {op: copy, from: /stringData, path: /stringData/k%d}\n", i)
 	}

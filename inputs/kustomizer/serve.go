@@ -15,8 +15,8 @@ import (
 func init() { worker.Become(name, serve) }
 
 // maxCopiedBytes limits the bytes that the copy operations of a JSON patch add, because each can double a value. It
-// gives a better error than the limit of memory.
-const maxCopiedBytes = 64 << 20
+// gives a better error than the limit of memory; an API server takes no object of more than 3 MiB.
+const maxCopiedBytes = 4 << 20
 
 // serve runs a worker: see [worker.Serve].
 func serve(in io.Reader, out io.Writer) int {

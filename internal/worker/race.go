@@ -2,5 +2,5 @@
 
 package worker
 
-// raceReserve is what the race detector needs besides.
-const raceReserve = 192 << 20
+// raceReserve is what the race detector needs besides: it keeps several bytes for each byte of the heap.
+const raceReserve = 512 << 20

@@ -134,6 +134,8 @@ type Output struct {
 	Refused error
 	// Hierarchies belong to the units of GrafanaAgents, one each.
 	Hierarchies []*hierarchy.Hierarchy
+	// Rendered is how many objects the units have that were not taken over.
+	Rendered int
 
 	renderer renderer
 	// alone are the units of GrafanaAgents as each is rendered for itself, whatever conflicts there are.
@@ -161,6 +163,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	memory := estimate{renderer: r}
 	var kept atomic.Int64
 	var refused atomic.Pointer[error]
+	var fresh atomic.Int64
 	panics.Each(len(out.alone), func(i int) {
 		if out.alone[i] != nil || refused.Load() != nil {
 			return
@@ -170,6 +173,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 			return
 		}
 		u := r.unit(out.Hierarchies[i])
+		fresh.Add(int64(len(u.basis.objects)))
 		if kept.Add(u.bytes()) > opts.KeepBytes && opts.KeepBytes > 0 {
 			u = u.lean().stored(opts.Store)
 			if err := opts.admit(bytesPerLean + u.bytes()); err != nil {
@@ -178,6 +182,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		}
 		out.alone[i] = u
 	})
+	out.Rendered = int(fresh.Load())
 	if out.Refused = opts.admit(0); out.Refused == nil && refused.Load() != nil {
 		out.Refused = *refused.Load()
 	}

@@ -100,6 +100,9 @@ func (out *Output) known(set *manifest.Set) known {
 		return known{}
 	}
 	k := known{units: byName(out.alone), passed: byName(out.Units[len(out.alone):])}
+	if out.renderer.set == nil { // it was restored
+		return k
+	}
 	replaced, ok := set.Replaced(out.renderer.set)
 	if !ok {
 		return k
@@ -133,7 +136,14 @@ func (k *known) unit(i int, h *hierarchy.Hierarchy, set *manifest.Set) *Unit {
 		if u.basis.dependsOn(k.replaced) {
 			return nil
 		}
-	case !u.basis.is(h, set) || u.basis.hasAccount != hasAccount(set, u.account()):
+		return u
+	case !u.basis.is(h, set):
+		return nil
+	}
+	if u.Hierarchy == nil { // it was restored: nobody else has it
+		u.Hierarchy = h
+	}
+	if u.basis.hasAccount != hasAccount(set, u.account()) {
 		return nil
 	}
 	return u

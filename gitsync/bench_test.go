@@ -200,7 +200,7 @@ func BenchmarkLaterPass(b *testing.B) {
 // BenchmarkOneShot is a new process with a warm cache folder after one file changed,
 // against decoding all files and what git takes.
 func BenchmarkOneShot(b *testing.B) {
-	for _, n := range []int{1_000, 10_000} {
+	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
 			r := newFleetRig(b, n)
 			s := r.syncer("env")

@@ -58,7 +58,8 @@ type modelInputs struct {
 	chosen    bool // only agents of tier 0 are selected
 	orphan    bool // the output branch was deleted
 	hands     []int
-	replica   bool // the next pass is made by a replica without memory as well
+	replica   bool  // the next pass is made by a replica without memory as well
+	restarts  []int // what becomes of the index when the next pass is made by a new process
 }
 
 // at finds the place of an identity in a file.
@@ -114,6 +115,8 @@ func (in *modelInputs) applyElsewhere(e edit, past [][]sourceFiles) bool {
 		in.hands = append(in.hands, e.n)
 	case "replica":
 		in.replica = true
+	case "restart":
+		in.restarts = append(in.restarts, e.n)
 	case "stage":
 	default:
 		return false
@@ -188,6 +191,9 @@ func newHistory(seed uint64) []edit {
 		}
 		if a.rand.IntN(4*passes) == 0 {
 			out = append(out, edit{op: "replica"})
+		}
+		if a.rand.IntN(3) == 0 {
+			out = append(out, edit{op: "restart", n: a.rand.IntN(1 << 16)})
 		}
 		out = append(out, edit{op: "pass", n: pass})
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +129,7 @@ type model struct {
 	minute   int
 	pipeline pipeline.Pipeline
 	long     *gitsync.Syncer // makes all passes
+	older    []byte          // the index as it was when a process ended
 }
 
 // run makes the edits of a history, and returns what was wrong after the first pass for
@@ -225,10 +227,14 @@ func (m *model) fail(format string, args ...any) {
 // pass commits the edits, makes a pass, and checks what it did. It returns false when the
 // history ends with it, as when something was wrong.
 func (m *model) pass() bool {
-	if m.setPipeline() {
+	if m.setPipeline() || len(m.in.restarts) > 0 {
 		if m.long != m.stage.long {
 			m.long.Close()
 		}
+		for _, n := range m.in.restarts {
+			m.touchIndex(n)
+		}
+		m.in.restarts = nil
 		m.long = m.syncer(m.stage.options)
 	}
 	m.push()
@@ -262,6 +268,34 @@ func (m *model) pass() bool {
 	}
 	m.in.replica = false
 	return len(m.wrong) == 0 && settled
+}
+
+// touchIndex leaves the index for the next process as it is, or damages it, or puts an older one in its place.
+func (m *model) touchIndex(n int) {
+	names, err := filepath.Glob(filepath.Join(m.stage.options.CacheDir, "index", "*"))
+	if err != nil || len(names) == 0 {
+		m.t.Fatalf("there is no index: %v", err)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		now := data
+		switch at := n / 4 * 7919 % len(data); n % 4 {
+		case 0:
+			now = slices.Clone(data)
+			now[at] ^= 1 << (n % 8)
+		case 1:
+			if now = m.older; now == nil {
+				now = data[:at]
+			}
+		}
+		m.older = data
+		if err := os.WriteFile(name, now, 0o600); err != nil {
+			m.t.Fatal(err)
+		}
+	}
 }
 
 func snapshot(sources []sourceFiles) []sourceFiles {

@@ -63,6 +63,9 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	err = publish(ctx, from, change, p.destination(from, rd))
 	p.report.add(change.Findings)
+	if err == nil && time.Since(p.stored.written) > minWriteInterval {
+		p.store()
+	}
 	return err
 }
 
@@ -84,8 +87,12 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 		p.report.add(refused)
 		return nil, nil
 	}
+	known := p.recall()
 	if err := p.read(ctx, from, &in); err != nil {
 		return nil, err
+	}
+	if known != nil {
+		in.Memory = p.restore(known)
 	}
 	options := p.render
 	var err error
@@ -112,6 +119,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 		return nil, err
 	}
 	p.memory.output.Rendered = in.Rendered
+	p.stored.outdated(&in)
 	p.review(in.Rendered.Units, nil)
 	p.report.add(planned.Findings)
 	p.report.Diags.Sort()

@@ -153,6 +153,7 @@ type Syncer struct {
 	sealing       sealing             // of the output
 	batches       *publish.Batches
 	memory        memory
+	stored        stored
 	seen          plumbing.Hash // the last tip of the output branch that was as this pipeline renders it; zero: none
 }
 
@@ -219,6 +220,9 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 			Kustomize: s.options.Kustomize, Charts: charts, Secrets: s.fileDecrypter})
 	}
 	s.sources.Mount(spec)
+	if s.stored, err = newStored(&s.pipeline, &s.options); err != nil {
+		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
+	}
 	if err := s.SetCredentials(creds); err != nil {
 		s.Close()
 		return nil, err
@@ -228,6 +232,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 
 // Close releases connections and files. The caches stay.
 func (s *Syncer) Close() {
+	s.store()
 	if s.output != nil {
 		s.batches.Remove(s.pipeline.Metadata.Name, s.output)
 	}
@@ -279,6 +284,7 @@ func (s *Syncer) attempt(ctx context.Context, since time.Time) (report *Report, 
 			panic(lost)
 		}
 		s.Forget() // an object of an earlier pass cannot be read again
+		s.stored.drop()
 		report, err = p.report, lost
 	}()
 	err = p.run(ctx)

@@ -17,6 +17,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -112,6 +113,12 @@ func (o Options) Of(path string) Options {
 	return o
 }
 
+// withDefaults returns the options with the defaults of what they leave open.
+func (o Options) withDefaults() Options {
+	o.Compatibility = cmp.Or(o.Compatibility, Operator)
+	return o
+}
+
 // In returns the options for objects that are applied to a namespace, if they name none.
 func (o Options) In(namespace string) Options {
 	o.DefaultNamespace, o.NamespaceFrom, o.inFolder = namespace, "", true
@@ -154,11 +161,7 @@ type EncryptedFile struct{ Source, Path string }
 
 // Parse reads one file. The result does not refer to the file's bytes.
 func Parse(f File, opts Options) Result {
-	opts = opts.Of(f.Path)
-	if opts.Compatibility == "" {
-		opts.Compatibility = Operator
-	}
-	p := newParser(f, opts)
+	p := newParser(f, opts.Of(f.Path).withDefaults())
 	p.parse()
 	return p.finish()
 }
@@ -226,10 +229,7 @@ func Syntax(f File) (d diag.Diagnostic, found bool) {
 // ParseBuilt reads documents that were built from files. Their objects belong to the file that says how they are built,
 // and findings name the place where a person wrote what is wrong. [MaxFileBytes] does not bound them.
 func ParseBuilt(f File, docs []Built, opts Options) Result {
-	opts = opts.Of(f.Path)
-	if opts.Compatibility == "" {
-		opts.Compatibility = Operator
-	}
+	opts = opts.Of(f.Path).withDefaults()
 	p := newParser(f, opts)
 	p.of.isBuilt = true
 	line := 1

@@ -33,6 +33,7 @@ type Input struct {
 	faulty  map[string]*File // the files for which [File.isFaulty] is true
 	Ignored map[string]int   // the number of objects of each kind that is not read
 	hidden  int              // the number of files that a .sourceignore file hides
+	parsed  int              // how many objects the last [Source.Update] parsed that can be stored
 	bytes   int64            // the size of all files: see [File.size]
 	kept    int64            // the part of it that [Source.KeepBytes] bounds: see [File.kept]
 	// removed and added are the objects of files that changed since the set of objects was built. rebuild is set if
@@ -113,6 +114,7 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 	if in.Files == nil {
 		*in = newInput()
 	}
+	in.parsed = 0
 	if err := pass.Take(in.bytes); err != nil {
 		return err
 	}
@@ -131,8 +133,17 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 			fresh = append(fresh, s.File(c.Path, c.New))
 		}
 	}
-	if err := s.parse(pass, fresh, opts); err != nil {
+	rest, err := s.recall(pass, fresh, opts)
+	if err != nil {
 		return err
+	}
+	if err := s.parse(pass, rest, opts); err != nil {
+		return err
+	}
+	for _, f := range rest {
+		if heads, ok := f.Result.Heads(); ok {
+			in.parsed += len(heads.Objects)
+		}
 	}
 	built, gone, err := d.rebuild(opts)
 	if err != nil {

@@ -36,6 +36,7 @@ type Inputs struct {
 	Missing    []Missing
 	Ignored    map[string]int // the number of objects of each kind that is not read, by "apiVersion Kind"
 	Hidden     int            // the number of files that a .sourceignore file hides
+	Parsed     int            // how many objects were parsed that can be stored
 	Charts     chart.Uses     // the fetched charts
 	Unset      []Unset        // charts that nothing gives values
 	Diags      diag.List      // about files, not about objects
@@ -71,6 +72,7 @@ func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifes
 			in.Ignored[kind] += n
 		}
 		in.Hidden += src.Input.hidden
+		in.Parsed += src.Input.parsed
 		if err := in.findMissing(i, s.MayBeEmpty); err != nil {
 			return nil, err
 		}

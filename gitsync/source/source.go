@@ -37,11 +37,14 @@ type Source struct {
 	// 1/16 of what a pass may take. What is more is released once it is parsed, and read again where somebody looks
 	// into it: to render the units that change.
 	KeepBytes int64
-	Input     Input
-	base      *Base // nil until needed
-	older     olderCommits
-	head      plumbing.Hash // the last commit that [Source.Choose] accepted
-	tags      []string      // of that commit
+	// Stored are files that another process has read with the same options. The next [Source.Update] takes over what
+	// it can.
+	Stored []Stored
+	Input  Input
+	base   *Base // nil until needed
+	older  olderCommits
+	head   plumbing.Hash // the last commit that [Source.Choose] accepted
+	tags   []string      // of that commit
 }
 
 // RefName returns the name of the ref in inventories and lock files.

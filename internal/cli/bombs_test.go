@@ -83,10 +83,11 @@ func bombs() map[string]bomb {
 		"aliases": {24, broken(func(i int) string {
 			return fmt.Sprintf("y: %d\na: &a [%s1]\nb: [%s1]\n", i, list("1,", 2000), list("*a,", 2000))
 		}), errors},
-		"many-documents":    {100, func(i int) string { return list(fmt.Sprintf("a: %d\n---\n", i), 80<<10) }, ""},
-		"many-objects":      {40, objects, ""}, // they are of no agent
-		"empty-endpoints":   {8, selected(monitor("{},", 1<<20)), exceeded},
-		"empty-relabelings": {8, selected(monitor("{metricRelabelings: ["+list("{},", 1<<20)+"{}]},", 1<<20+100)), exceeded},
+		"many-documents":  {100, func(i int) string { return list(fmt.Sprintf("a: %d\n---\n", i), 80<<10) }, ""},
+		"many-objects":    {40, objects, ""}, // they are of no agent
+		"empty-endpoints": {8, selected(monitor("{},", 1<<20)), exceeded},
+		"empty-relabelings": {8, selected(monitor("{metricRelabelings: ["+list("{},", 1<<20)+"{}]},",
+			1<<20+100)), exceeded},
 		// Much text, but each unit is stored compressed once it is rendered.
 		"agents-by-monitors": {100, selected(monitor("{port: web},", 110)), ""},
 		"endpoints":          {1, selected(monitor("{port: web},", 2<<20)), tooLarge},

@@ -18,8 +18,10 @@ import (
 func timesOfDay() map[string]string {
 	const dated = "dates of commits and signatures, which are compared with one another only"
 	const timesOfFiles = "times of files are compared with those in the index of Git, as Git does"
+	const unread = "an index that nobody reads is removed after a month; one that goes too early is made again"
 	const shown = "shown to people or sent to others, and compared with nothing here"
 	return map[string]string{
+		"gitsync/index/index.go":               unread,
 		"gitsync/lastgood/lastgood.go":         dated,
 		"gitsync/publish/inputs.go":            dated,
 		"gitsync/signature/sign.go":            dated,

@@ -149,13 +149,16 @@ func kustomized(t *testing.T, out *generator.Output, fields []byte) (map[string]
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := r.GetKind() + "/" + r.GetNamespace() + "/" + r.GetName()
-		all[name] = decoded(t, text)
 		if workload.IsWorkload(r.GetKind()) { // Kubernetes' types write some empty fields
-			if all[name], err = workload.Fields(workload.Workload(r.GetKind(), nil, text)); err != nil {
+			fields, err := workload.Fields(workload.Workload(r.GetKind(), nil, text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err = yaml.Marshal(fields); err != nil {
 				t.Fatal(err)
 			}
 		}
+		all[r.GetKind()+"/"+r.GetNamespace()+"/"+r.GetName()] = decoded(t, text)
 	}
 	return all, nil
 }

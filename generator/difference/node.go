@@ -169,6 +169,8 @@ func (n *node) set(v any) {
 		if i := int(v); float64(i) == v {
 			n.plain = i
 		}
+	case int64: // as the values of unstructured objects are
+		n.shape, n.plain = scalar, int(v)
 	default:
 		n.shape, n.plain = scalar, v
 	}

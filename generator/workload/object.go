@@ -3,11 +3,11 @@ package workload
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
+	yamlv2 "go.yaml.in/yaml/v2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,7 +62,7 @@ func (o *Object) Manifest() (File, error) {
 	if err != nil {
 		return f, err
 	}
-	if f.Bytes, err = yaml.Marshal(fields); err == nil && o.Content != nil {
+	if f.Bytes, err = yamlv2.Marshal(fields); err == nil && o.Content != nil {
 		o.Content.appendTo(&f)
 	}
 	return f, err
@@ -149,15 +149,11 @@ func base64Scalar(data []byte) string {
 	return base64.StdEncoding.EncodeToString(data) + "\n"
 }
 
-// Fields returns an object as JSON values, without the status, which Kubernetes' types always encode but only the
-// cluster sets.
+// Fields returns an object as the values of an unstructured one, without the status, which Kubernetes' types always
+// encode but only the cluster sets.
 func Fields(o Resource) (map[string]any, error) {
-	data, err := json.Marshal(o)
+	m, err := k8sruntime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
-		return nil, err
-	}
-	var m map[string]any
-	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, err
 	}
 	delete(m, "status")

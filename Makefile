@@ -16,7 +16,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator argocd-plugin promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint modules generate demo bench bench-sync bench-sd bench-agents soak soak-model soak-sd fuzz clean
+.PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator argocd-plugin promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint modules generate demo bench bench-deps bench-go bench-sync bench-sd bench-agents soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -155,8 +155,15 @@ generate: ## Regenerate CRDs and the generated pages of docs/
 demo: ## Run agentry from input to output branch on examples/quickstart, in a temporary folder
 	@go run ./test/demo
 
-bench: ## Run the benchmarks (BENCH=regexp)
-	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+bench: bench-deps ## Measure the programs as users run them, against git and libyaml, in half an hour (BENCH=regexp)
+	TMPDIR=$$(test/tmpdir.sh) go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 0 ./test/performance
+
+bench-deps: ## Install what make bench compares with: git, and libyaml with Python
+	@command -v git >/dev/null && python3 -c 'import yaml; yaml.CSafeLoader' 2>/dev/null || \
+	{ $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git python3-yaml; }
+
+bench-go: ## Run the benchmarks of the packages (BENCH=regexp)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem $$(go list ./... | grep -v /test/performance)
 
 bench-sync: ## Compare a fleet of 1,000 pipelines with plain git, in about a quarter of an hour
 	go test -run '^$$' -bench 'Change' -benchtime 20x -timeout 0 ./gitsync/fleet

@@ -1,0 +1,302 @@
+package performance_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentry-dev/agentry/test/gittest"
+)
+
+// remote is a Git server with a fleet, and a pipeline that reads and writes it.
+type remote struct {
+	b        *testing.B
+	repo     *gittest.Repo
+	url      string
+	files    int
+	round    int
+	pipeline string // the file
+	cache    string
+}
+
+func newRemote(b *testing.B, files int) *remote {
+	b.Helper()
+	r := &remote{b: b, repo: gittest.NewRepo(b), files: files, cache: b.TempDir()}
+	fast := exec.Command("git", "fast-import", "--quiet")
+	fast.Dir, fast.Env = r.repo.Dir, gittest.Env()
+	in, err := fast.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := fast.Start(); err != nil {
+		b.Fatal(err)
+	}
+	fmt.Fprint(in, "commit refs/heads/main\ncommitter x <x@example.com> 1700000000 +0000\ndata 5\nfleet\n")
+	for name, text := range fleet(files) {
+		fmt.Fprintf(in, "M 100644 inline %s\ndata %d\n%s\n", name, len(text), text)
+	}
+	if err := in.Close(); err != nil {
+		b.Fatal(err)
+	}
+	if err := fast.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	r.repo.Git("repack", "-adq")
+	// Housekeeping of the server in the midst of a round is nobody's cost.
+	r.repo.Git("config", "gc.auto", "0")
+	r.repo.Git("config", "receive.autogc", "false")
+	r.url, _ = r.repo.ServeHTTP(gittest.HTTPOptions{})
+	r.pipeline = filepath.Join(b.TempDir(), "pipeline.yaml")
+	text := fmt.Sprintf("apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: bench}\nspec:\n"+
+		"  interval: 1h\n  sources: [{url: %s, ref: {branch: main}, paths: [in]}]\n  output: {branch: env}\n", r.url)
+	if err := os.WriteFile(r.pipeline, []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// sync is a pass of a process of its own.
+func (r *remote) sync(env ...string) command {
+	return command{env: env, args: []string{"sync", "-f", r.pipeline, "--cache-dir", r.cache}}
+}
+
+// change commits one changed file.
+func (r *remote) change() {
+	r.round++
+	i := r.round * 37 % r.files
+	if i%perUnit == 0 {
+		i++
+	}
+	name, text := fleetFile(i, r.round)
+	r.repo.Commit("main", map[string]string{name: text})
+}
+
+// clone is a clone that git keeps.
+type clone struct {
+	b   *testing.B
+	dir string
+}
+
+func (r *remote) clone() *clone {
+	c := &clone{b: r.b, dir: filepath.Join(r.b.TempDir(), "clone.git")}
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		r.b.Fatal(err)
+	}
+	c.git("", "init", "-q", "--bare", ".")
+	c.git("", "remote", "add", "origin", r.url)
+	c.git("", "fetch", "-q", "--depth", "50", "origin", "+refs/heads/main:refs/heads/main",
+		"+refs/heads/env:refs/heads/env")
+	return c
+}
+
+func (c *clone) git(stdin string, args ...string) string {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = c.dir, gittest.Env(), strings.NewReader(stdin), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		c.b.Fatalf("git %s: %v", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// round is the time of the least that anybody needs for a change: `git fetch` of the input and the output, a commit of
+// as many files as a pass changes, and `git push`.
+func (c *clone) round(n int) time.Duration {
+	start := time.Now()
+	c.git("", "fetch", "-q", "origin", "+refs/heads/main:refs/heads/main", "+refs/heads/env:refs/heads/env")
+	c.git("", "read-tree", "env")
+	for _, name := range []string{"hydrator.metadata", "team-0003/agent/.agentry/inventory",
+		"team-0003/agent/agent-config.secret.yaml"} {
+		text := c.git("", "cat-file", "blob", "env:"+name) + fmt.Sprintf("\n# %d", n)
+		c.git("", "update-index", "--add", "--cacheinfo",
+			"100644,"+c.git(text, "hash-object", "-w", "--stdin")+","+name)
+	}
+	commit := c.git("", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit-tree", "-p", "env",
+		"-m", "round", c.git("", "write-tree"))
+	c.git("", "push", "-q", "-f", "origin", commit+":refs/heads/cli")
+	return time.Since(start)
+}
+
+// service is agentry serve with its default flags.
+type service struct {
+	r     *remote
+	cmd   *exec.Cmd
+	admin string
+}
+
+func (r *remote) serve(env ...string) *service {
+	r.b.Helper()
+	s := &service{r: r, admin: "127.0.0.1:19393"}
+	s.cmd = exec.Command(agentry, "serve", "-f", r.pipeline, "--cache-dir", r.cache, "--listen", "off",
+		"--admin-listen", s.admin)
+	s.cmd.Env = append(os.Environ(), env...)
+	var log bytes.Buffer
+	s.cmd.Stderr = &log
+	if err := s.cmd.Start(); err != nil {
+		r.b.Fatal(err)
+	}
+	r.b.Cleanup(s.stop)
+	for r.b.Context().Err() == nil {
+		if answer, err := http.Get("http://" + s.admin + "/readyz"); err == nil {
+			_ = answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return s
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	r.b.Fatal(log.String())
+	return nil
+}
+
+func (s *service) stop() {
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	_ = s.cmd.Wait()
+}
+
+// pass asks for a pass and returns how long it takes until the output has changed.
+func (s *service) pass() usage {
+	before := s.head()
+	start := time.Now()
+	answer, err := http.Post("http://"+s.admin+"/api/v1/pipelines/bench/reconcile", "application/json", nil)
+	if err != nil {
+		s.r.b.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	for s.r.b.Context().Err() == nil {
+		if s.head() != before {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return usage{wall: time.Since(start)}
+}
+
+// head returns the tip of the output, from the file of the ref.
+func (s *service) head() string {
+	data, _ := os.ReadFile(filepath.Join(s.r.repo.Dir, "refs", "heads", "env"))
+	return string(data)
+}
+
+// busy returns the processor time that the service has taken.
+func (s *service) busy() time.Duration {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		s.r.b.Fatal(err)
+	}
+	const user, system, perSecond = 11, 12, 100 // counted from the state, after the name in parentheses
+	_, rest, _ := strings.Cut(string(data), ") ")
+	fields := strings.Fields(rest)
+	var ticks [2]int64
+	for i, n := range [2]int{user, system} {
+		if _, err := fmt.Sscan(fields[n], &ticks[i]); err != nil {
+			s.r.b.Fatal(err)
+		}
+	}
+	return time.Duration(ticks[0]+ticks[1]) * time.Second / perSecond
+}
+
+// peak returns the most resident memory that the service took.
+func (s *service) peak() int64 { return s.status("VmHWM:") }
+
+// resident returns the resident memory of the service.
+func (s *service) resident() int64 { return s.status("VmRSS:") }
+
+func (s *service) status(name string) int64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		s.r.b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), name)
+	var kb int64
+	if _, err := fmt.Sscan(rest, &kb); err != nil {
+		s.r.b.Fatal(err)
+	}
+	return kb << 10
+}
+
+// sizes are the numbers of files of [BenchmarkPasses].
+var sizes = []int{10_000, 100_000}
+
+// BenchmarkPasses measures passes of agentry sync and agentry serve from Git to Git.
+func BenchmarkPasses(b *testing.B) {
+	for _, n := range sizes {
+		r := newRemote(b, n)
+		files := fmt.Sprintf("%d,000 files", n/1000)
+		cold := r.sync().take(b)
+		note(b, "`agentry sync` of "+files+" into an empty cache", ms(cold.wall)+", "+mb(cold.peak), coldGoal(n))
+		git := r.clone()
+		measure := func(what string, goal float64, pass func() usage) {
+			var own []usage
+			var others []time.Duration
+			for range rounds {
+				r.change()
+				own = append(own, pass())
+				others = append(others, git.round(r.round))
+			}
+			took := medianOf(own)
+			if took.cpu > 0 {
+				what += fmt.Sprintf(" (%s of processor time)", ms(took.cpu))
+			}
+			compare(b, what+", one of "+files+" changed", took.wall, "(git)",
+				middle(others, func(d time.Duration) time.Duration { return d }), goal)
+		}
+		measure("`agentry sync` with its cache", 0.5, func() usage { return r.sync().take(b) })
+		restored := b.TempDir()
+		if out, err := exec.Command("cp", "-a", r.cache+"/.", restored).CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, out)
+		}
+		r.cache = restored
+		measure("`agentry sync` with a copy of a cache", 0.5, func() usage { return r.sync().take(b) })
+		s := r.serve()
+		measure("`agentry serve`", 0.4, s.pass)
+		note(b, "`agentry serve` of "+files+", peak memory after a restart", mb(s.peak()), "")
+		s.stop()
+		small := r.serve("GOMEMLIMIT=921MiB")
+		measure("`agentry serve` with 1 GiB of memory", 0.4, small.pass)
+		note(b, "`agentry serve` of "+files+" with 1 GiB, peak memory", mb(small.peak()), "1,024 MB")
+		small.stop()
+		r.cache = b.TempDir()
+		r.repo.Git("update-ref", "-d", "refs/heads/env")
+		less := r.sync("GOMEMLIMIT=921MiB").take(b)
+		note(b, "`agentry sync` of "+files+" into an empty cache, with 1 GiB", ms(less.wall)+", "+mb(less.peak),
+			coldGoal(n))
+	}
+}
+
+func coldGoal(files int) string {
+	if files == 100_000 {
+		return "10 s, 600 MB"
+	}
+	return ""
+}
+
+// BenchmarkRest measures agentry serve with 1,000 pipelines of 100 objects each, when nothing changes.
+func BenchmarkRest(b *testing.B) {
+	const pipelines, quiet = 1000, time.Minute
+	r := newRemote(b, pipelines*2*perUnit)
+	r.pipeline = b.TempDir()
+	for i := range pipelines {
+		text := fmt.Sprintf("apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: p%[1]d}\nspec:\n"+
+			"  sources: [{url: %[2]s, ref: {branch: main}, paths: [in/team-%04[3]d, in/team-%04[4]d]}]\n"+
+			"  output: {branch: env/%[1]d}\n", i, r.url, 2*i, 2*i+1)
+		if err := os.WriteFile(filepath.Join(r.pipeline, fmt.Sprintf("%d.yaml", i)), []byte(text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	start := time.Now()
+	s := r.serve("GOMEMLIMIT=921MiB")
+	note(b, "`agentry serve` of 1,000 pipelines, 100,000 objects: until each has made its first pass",
+		ms(time.Since(start)), "")
+	time.Sleep(quiet / 2)
+	before := s.busy()
+	time.Sleep(quiet)
+	share := (s.busy() - before).Seconds() / quiet.Seconds()
+	note(b, "the same at rest", fmt.Sprintf("%.2f %% of a processor, %s", share*100, mb(s.resident())), "0.1 %, 256 MB")
+}

@@ -37,7 +37,7 @@ const (
 // dry runs, and where Secrets are encrypted: what is rendered depends on the keys then.
 func newStored(p *pipeline.Pipeline, opts *Options) (stored, error) {
 	program, err := program()
-	if opts.DryRun || p.Spec.Secrets.Seals() || err != nil {
+	if opts.DryRun || p.Spec.Secrets.Seals() || opts.Pool.Dir() == "" || err != nil {
 		return stored{}, nil //nolint:nilerr // everything is read and rendered
 	}
 	definition, err := json.Marshal(p)

@@ -33,18 +33,30 @@ type estimate struct {
 }
 
 // admit asks whether one more unit may be rendered. Units that are stored are in memory as a whole only while they are
-// rendered.
+// rendered. Nothing is read again of objects that are already too large.
 func (e *estimate) admit(h *hierarchy.Hierarchy) error {
 	if e.opts.Admit == nil { // the estimate takes long
 		return nil
 	}
-	size := bytesPerUnit + copiesOfText*compile.Bytes(h)
+	size := int64(bytesPerUnit)
 	for object := range h.Objects {
-		size += int64(object.Bytes) + copiesOfWrittenBy*int64(handWritten(object, e.set))
+		size += int64(object.Bytes)
 	}
+	if err := e.take(size, size); err != nil {
+		return err
+	}
+	text := copiesOfText * compile.Bytes(h)
+	for object := range h.Objects {
+		text += copiesOfWrittenBy * int64(handWritten(object, e.set))
+	}
+	return e.take(text, size+text)
+}
+
+// take asks for more bytes, for a unit of that size so far.
+func (e *estimate) take(bytes, unit int64) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	e.all, e.largest = e.all+size, max(e.largest, size)
+	e.all, e.largest = e.all+bytes, max(e.largest, unit)
 	all := e.all
 	if e.opts.Store != nil {
 		all = min(all, copiesOfKept*e.opts.KeepBytes+e.largest*int64(runtime.GOMAXPROCS(0)))

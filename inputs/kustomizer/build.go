@@ -162,6 +162,15 @@ func label(built resmap.ResMap, name, value string) error {
 	return nil
 }
 
+// SizeOf estimates the size of a YAML document whose aliases are expanded, or returns any number above limit.
+func SizeOf(text string, limit int) int {
+	var node kyaml.Node
+	if !strings.Contains(text, "&") || kyaml.Unmarshal([]byte(text), &node) != nil {
+		return len(text)
+	}
+	return max(len(text), sizeOf(&node, limit))
+}
+
 // sizeOf estimates the size of a node as YAML without writing it, or returns any number above limit. Aliases make it
 // possible that a small node is huge as YAML.
 func sizeOf(n *kyaml.Node, limit int) int {

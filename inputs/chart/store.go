@@ -177,8 +177,9 @@ func (e *Error) Cause() diag.Cause {
 	}
 	out.Hint = "check the URL, the network and the credentials in " + credentials + " of the pipeline"
 	switch _, isMissing := errors.AsType[*NoRefError](e.err); {
-	case errors.Is(e.err, errNotFetched):
-		out.Hint = "without --offline, and with the network, it is fetched once and then in the cache"
+	case errors.Is(e.err, errNotCached):
+		out.Problem = "are not in the cache"
+		out.Hint = "run the same command once without --offline: what it fetches stays in the cache"
 	case isMissing:
 		out.Hint = "write ?ref= with a branch or tag that the repository has, or with the full id of a commit"
 	}

@@ -325,8 +325,8 @@ func (r Root) substitute(ctx context.Context, docs []manifest.Built) ([]manifest
 		return &d
 	})
 	if errors.Is(err, errTooLarge) {
-		return nil, r.place(diag.BuildRefused.At(r.RequestedBy.field("postBuild"), "with their variables replaced, the "+
-			"objects have more than %d MiB", kustomizer.MaxBytes>>20).
+		return nil, r.place(diag.BuildRefused.At(r.RequestedBy.field("postBuild"),
+			"with their variables replaced, the objects have more than %d MiB", kustomizer.MaxBytes>>20).
 			WithHint("use variables with long values in fewer places, or split the folder"))
 	}
 	return out, err

@@ -383,3 +383,18 @@ func TestAServerOfKeysThatIsAway(t *testing.T) {
 type inFile string
 
 func (f inFile) Find(string, string) (string, int, int) { return string(f), 1, 1 }
+
+// TestABuildThatEndsWithThePassIsNamed, with the limit of the pass.
+func TestABuildThatEndsWithThePassIsNamed(t *testing.T) {
+	t.Parallel()
+	search := fluxSearch(archive(sync), "clusters/prod")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	search.Options.Open = func() (tree.Files, func(), error) {
+		cancel(errors.New("the pass took longer than 10m0s"))
+		return search.Files, func() {}, nil
+	}
+	const want = "build clusters/prod/kustomization.yaml: the pass took longer than 10m0s"
+	if _, err := search.Find(ctx); err == nil || err.Error() != want {
+		t.Error(err)
+	}
+}

@@ -79,7 +79,7 @@ func (j *Job) objects(built resmap.ResMap) (out, problem Result) {
 			return wrong(wrongAnnotations, "remove kustomize's annotations from the objects")
 		}
 		if size += sizeOf(r.YNode(), MaxBytes-size); size > MaxBytes {
-			return wrong(fmt.Sprintf("has more than %d bytes of objects", MaxBytes), "split it")
+			return wrong(fmt.Sprintf("has more than %d MiB of objects", MaxBytes>>20), "split it")
 		}
 		if o.Text, err = r.AsYAML(); err != nil {
 			return wrong("an object cannot be written as YAML", seeMore)

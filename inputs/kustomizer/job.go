@@ -116,7 +116,7 @@ func (f *Failure) Error() string {
 	case worker.Inherited:
 		return "takes kustomize more than the " + f.Limits.CPU.String() + " of processor time that ulimit -t allows"
 	case worker.Output:
-		return fmt.Sprintf("has more than %d bytes of objects", MaxBytes)
+		return fmt.Sprintf("has more than %d MiB of objects", MaxBytes>>20)
 	}
 	return fmt.Sprintf("needs more than %d MiB of memory to build", f.Limits.MemoryBytes>>20)
 }

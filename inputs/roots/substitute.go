@@ -59,8 +59,8 @@ func (v *Variables) substitute(ctx context.Context, docs []manifest.Built,
 		}
 	}
 	for i, doc := range docs {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
 		}
 		before := string(doc.Text)
 		if !strings.Contains(before, "${") || isSubstitutionDisabled(doc.Text) {

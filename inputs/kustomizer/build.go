@@ -16,10 +16,12 @@ import (
 	"github.com/agentry-dev/agentry/internal/panics"
 )
 
+// Crash is the refusal of a job on which kustomize's library panics.
+const Crash = "kustomize's library crashed on it"
+
 // These are the problems that kustomize leaves to its caller.
 const (
 	wrongAnnotations = "kustomize's annotations of an object are wrong"
-	crash            = "kustomize's library crashed on it"
 	seeMore          = "run kustomize build to see more"
 )
 
@@ -35,7 +37,7 @@ func (j *Job) build(f *files) (out Result) {
 	})
 	switch {
 	case panics.Is(err):
-		return Result{Problem: crash, Hint: seeMore}
+		return Result{Refusal: Crash}
 	case err != nil:
 		return Result{Refusal: err.Error()}
 	case problem.Problem != "":

@@ -41,7 +41,8 @@ type Job struct {
 // Result is what kustomize made of a job.
 type Result struct {
 	Objects []Object
-	// Refusal is why kustomize failed, in its own words, which can quote values of Secrets. Empty: it did not.
+	// Refusal is why kustomize failed, in its own words, which can quote values of Secrets, or [Crash]. Empty: it did
+	// not.
 	Refusal string
 	// Problem is why the objects cannot be used, without values.
 	Problem, Hint string

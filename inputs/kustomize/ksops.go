@@ -119,8 +119,8 @@ func (c *checker) encryptedFiles(f *file, dir, entry, field string) (files []str
 			if name == "" {
 				return nil, false, f.at(diag.BuildRefused, field, message, hint)
 			}
-			return nil, false, &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: doc.Line,
-				Column: doc.Column, Message: message, Hint: hint}
+			return nil, false, &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name,
+				Line: doc.Line, Column: doc.Column, Message: message, Hint: hint}
 		}
 		for _, item := range list.Content {
 			files = append(files, item.Value)

@@ -39,8 +39,8 @@ func TestEncryptedFilesOfKSOPS(t *testing.T) {
 	}
 }
 
-// TestFoldersOfKSOPS: a generator may be in a folder with a kustomization of its own. KSOPS reads the files that it lists
-// from the folder that lists the generator, whatever folder that is in. The folder is no root.
+// TestFoldersOfKSOPS: a generator may be in a folder with a kustomization of its own, which is no root. KSOPS reads the
+// files that it lists from the folder of the kustomization that has generators.
 func TestFoldersOfKSOPS(t *testing.T) {
 	t.Parallel()
 	const generator = "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: x}\nfiles: [%s]\n"

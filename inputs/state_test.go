@@ -261,8 +261,9 @@ func TestCopiedValuesAreFound(t *testing.T) {
 		"folded":  kustomization + strings.Replace(secret, "hunter2secret", strings.Repeat("hunter ", 30)+"2", 1),
 		"local":   kustomization + local,
 		"in a local list": kustomization + strings.NewReplacer(
-			"apiVersion: v1\n", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n", "kind: Secret", "  kind: Secret", "metadata: ", "  metadata: ", "stringData: ",
-			"  stringData: ").Replace(local),
+			"apiVersion: v1\n", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n",
+			"kind: Secret", "  kind: Secret", "metadata: ", "  metadata: ",
+			"stringData: ", "  stringData: ").Replace(local),
 		"patched": kustomization + "patches:\n- patch: '" + patch + "stringData: {token: hunter2secret}}'\n" +
 			strings.Replace(local, "hunter2secret", "x", 1),
 		"deleted": kustomization + "transformers: [t.yaml]\n" + secret + "-- apps/t.yaml --\napiVersion: builtin\n" +

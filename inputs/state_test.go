@@ -120,9 +120,18 @@ func TestOperatorsDoNotChangeUnknownVariables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for kind, why := range map[string]string{"ConfigMap": "ConfigMap flux-system/vars is not in the inputs",
-				"Secret": "the stub of Secret flux-system/vars has none"} {
-				top := sync[:strings.Index(sync, "-- apps/")]
+			for why, files := range map[string]string{
+				"ConfigMap flux-system/vars is not in the inputs": "",
+				"the stub of Secret flux-system/vars has none":    "",
+				"Secret flux-system/vars cannot be decrypted": "-- clusters/prod/vars.yaml --\napiVersion: v1\n" +
+					"kind: Secret\nmetadata: {name: vars, namespace: flux-system}\n" +
+					"stringData: {CLUSTER: 'ENC[AES256_GCM,data:x]'}\nsops: {version: 3.9.0}\n",
+			} {
+				top := sync[:strings.Index(sync, "-- apps/")] + files
+				kind := "Secret"
+				if strings.HasPrefix(why, "ConfigMap") {
+					kind = "ConfigMap"
+				}
 				of := strings.Replace(substituting, "KIND", kind, 1)
 				of = strings.Replace(of, "postBuild: {", "postBuild: {substitute: {SET: prod, EMPTY: \"\"}, ", 1)
 				search := fluxSearch(archive(top+kustomization("apps", of)+"-- apps/a.yaml --\n"+c.monitor+stub),

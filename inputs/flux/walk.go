@@ -98,7 +98,7 @@ type run struct {
 	reader
 	roots    []roots.Root
 	objects  map[string]map[string]any   // by kind/namespace/name
-	unknown  map[string]*diag.Diagnostic // about objects that a variable without a value reaches, by kind/namespace/name
+	unknown  map[string]*diag.Diagnostic // about objects that an unknown variable reaches, by kind/namespace/name
 	state    map[string]map[string]any   // of the cluster, by kind/namespace/name
 	known    map[string]*kustomization   // by namespace/name
 	waiting  []*kustomization

@@ -179,8 +179,7 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 				Hint:    "correct sources[].paths; or set limits.allowEmpty if it should be empty"}
 			if above >= 0 {
 				found.Message = "is a part of the path " + read[above] + ", which builds nothing of it" + at
-				found.Hint = "name it in the kustomization of " + read[above] + ", or remove one of the paths from " +
-					"sources[].paths"
+				found.Hint = "name it in the kustomization of " + read[above] + ", or remove one of the two paths"
 			}
 			if slices.Contains(src.Input.layout.ChartFolders, want) {
 				found.Message, found.Hint = "is a Helm chart, which is not read as manifests"+at,

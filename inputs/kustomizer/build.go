@@ -167,8 +167,9 @@ func label(built resmap.ResMap, name, value string) error {
 // SizeOf estimates the size of a YAML document whose aliases are expanded, or returns any number above limit.
 func SizeOf(text string, limit int) int {
 	var node kyaml.Node
-	if !strings.Contains(text, "&") || kyaml.Unmarshal([]byte(text), &node) != nil {
-		return len(text)
+	var value any
+	if !strings.Contains(text, "&") || kyaml.Unmarshal([]byte(text), &node) != nil || node.Decode(&value) != nil {
+		return len(text) // an alias of what contains it cannot be decoded
 	}
 	return max(len(text), sizeOf(&node, limit))
 }

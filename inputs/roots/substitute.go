@@ -22,6 +22,9 @@ import (
 // substituteKey is the label or annotation that, with the value "disabled", excludes an object from substitution.
 const substituteKey = "kustomize.toolkit.fluxcd.io/substitute"
 
+// maxExpressions limits the ${...} of one object: the library goes one level deeper for each.
+const maxExpressions = 1 << 20
+
 // Variables replace ${NAME} in built objects, with the library that Flux uses.
 type Variables struct {
 	Values map[string]string
@@ -54,6 +57,9 @@ func (v *Variables) substitute(ctx context.Context, docs []manifest.Built,
 	out := slices.Clone(docs)
 	largest, size := 0, 0
 	for _, doc := range docs {
+		if bytes.Count(doc.Text, []byte("${")) > maxExpressions {
+			return nil, blame(doc, fmt.Sprintf("the object has more than %d variables", maxExpressions))
+		}
 		if largest += v.maxSize(string(doc.Text)); largest > kustomizer.MaxBytes {
 			return nil, errTooLarge
 		}

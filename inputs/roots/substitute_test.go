@@ -17,6 +17,31 @@ func configMaps(values ...string) string {
 	return out.String()
 }
 
+// TestExpressionsAreLimited: the library would need too large a stack.
+func TestExpressionsAreLimited(t *testing.T) {
+	t.Parallel()
+	repository := files(map[string]string{"app/kustomization.yaml": "resources: [a.yaml]\n",
+		"app/a.yaml": configMaps(`"` + strings.Repeat("${A}", 1<<20+1) + `"`)})
+	failed, _, _ := build(t, repository, roots.Root{Folder: "app", RequestedBy: by(),
+		Variables: &roots.Variables{Values: map[string]string{"A": "b"}}})
+	if want := "app/a.yaml:2:1: error[build-failed]: the object has more than 1048576 variables"; failed != want {
+		t.Errorf("%.300s", failed)
+	}
+}
+
+// TestVariablesThatContainThemselves have no size.
+func TestVariablesThatContainThemselves(t *testing.T) {
+	t.Parallel()
+	repository := files(map[string]string{"app/kustomization.yaml": "resources: [a.yaml]\n",
+		"app/a.yaml": configMaps("${A}")})
+	failed, _, _ := build(t, repository, roots.Root{Folder: "app", RequestedBy: by(),
+		Variables: &roots.Variables{Values: map[string]string{"A": "&a [*a]"}}})
+	if want := "app/a.yaml:2:1: error[build-failed]: with its variables replaced, the object is not valid YAML"; failed !=
+		want {
+		t.Errorf("%.300s", failed)
+	}
+}
+
 // TestSubstitutionIsLimited: a Kustomization gives no more than kustomize may build.
 func TestSubstitutionIsLimited(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,8 @@ func newVersions(opts Options, update pipeline.ChartUpdate, bases *bases) (*char
 	if opts.KeepCharts {
 		every = 0
 	}
-	versions := chart.VersionsOptions{Update: every, AllowPrivateAddresses: opts.AllowPrivateCharts}
+	versions := chart.VersionsOptions{Update: every, AllowPrivateAddresses: opts.AllowPrivateCharts,
+		OnlyCached: opts.OnlyCachedCharts}
 	if bases != nil {
 		versions.Remotes = bases
 	}

@@ -133,6 +133,30 @@ func TestAPathWithoutAManifestDeletesNothingWithBuilds(t *testing.T) {
 	}
 }
 
+// TestAPathInAPathIsBuiltWithIt, and is missing if the path above builds nothing of it.
+func TestAPathInAPathIsBuiltWithIt(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []inputs.Mode{inputs.Auto, inputs.Flux, inputs.Plain} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			from := &l.pipeline.Spec.Sources[0]
+			from.Build, from.Paths = mode, []string{"in", "in/sub"}
+			l.input(map[string]string{agentA: agent("a"), "in/sub/db.yaml": monitor("a", "db", "http")})
+			if report := l.pass(); len(report.Diags) > 0 || report.Commit == "" {
+				t.Errorf("%v", report.Diags)
+			}
+			l.input(map[string]string{"in/sub/db.yaml": "", "in/sub/README.md": "Monitors go here.\n"})
+			report := l.pass()
+			if text := l.remote.read("env")["a/agent/agent-config.secret.yaml"].text; !strings.Contains(text,
+				"serviceMonitor/a/db") || !slices.Equal(codes(report, diag.Error), []string{"empty-input"}) ||
+				!strings.HasPrefix(report.Diags[0].Message, "is a part of the path in, which builds nothing of it") {
+				t.Errorf("emptied: %v", report.Diags)
+			}
+		})
+	}
+}
+
 // TestAnEmptyKustomizationIsADeletion empties the kustomization of a path, which does not hold what it gave.
 func TestAnEmptyKustomizationIsADeletion(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package gitsync
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -56,11 +57,12 @@ func (p *pass) fetchAll(ctx context.Context) (tips []source.Tip, output []repo.T
 				refs, owners = append(refs, p.ref(i)), append(owners, i)
 			}
 		}
-		limit, cancel := ctx, func() {}
+		limit, cancel := p.share(ctx)
 		if r == p.output {
 			others = publish.Refs(&p.pipeline.Spec.Output)
-		} else {
-			limit, cancel = p.share(ctx)
+		}
+		if r == p.output && p.options.RequestTimeout == 0 {
+			limit = ctx
 		}
 		found, other, err := source.Fetch(limit, r, p.since, refs, others)
 		cancel()
@@ -91,9 +93,9 @@ func (p *pass) ref(i int) repo.Ref {
 	return p.sources.List[i].Ref.RepoRef()
 }
 
-// share bounds the time to the part that one source may take.
+// share bounds the time to the part that the requests to one repository may take.
 func (p *pass) share(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := p.options.Timeout / time.Duration(len(p.repos)+1)
+	limit := cmp.Or(p.options.RequestTimeout, p.options.Timeout/time.Duration(len(p.repos)+1))
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 }
 

@@ -164,10 +164,10 @@ func TestSealedVariablesOfFlux(t *testing.T) {
 			`interval: "${password}", port: "$`, 1)}, like: like, wrong: "invalid-field",
 			held: []string{"ServiceMonitor/a/web in a/agent: version 1 since 3"}})
 	hides(t, l)
-	// Another key decrypts nothing: the names of the variables stay, and a warning is at the reference.
+	// Another key decrypts nothing: what its variables reach is held, and a warning is at the reference.
 	l.keys = []sops.Key{{Name: "ssh.agekey", Text: []byte(sealedFile(t, "ssh.agekey"))}}
-	runSteps(t, l, step{edit: map[string]string{"apps/web.yaml": web},
-		like: map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": web}})
+	runSteps(t, l, step{edit: map[string]string{"apps/web.yaml": web}, like: like, wrong: "flux-variable flux-variable",
+		held: []string{"ServiceMonitor/a/web in a/agent: no version since 5"}})
 	if found := fmt.Sprint(l.pass().Diags); !strings.Contains(found, "in/apps.yaml:4") ||
 		!strings.Contains(found, "spec.postBuild.substituteFrom[0]: Secret a/login cannot be decrypted: none of the "+
 			"keys decrypts it; it is encrypted for age") {

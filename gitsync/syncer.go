@@ -113,6 +113,8 @@ type Options struct {
 	// Timeout limits each attempt of a pass, with all of its network operations. Each source may use an equal share
 	// of it, so that the pass can go on without a source that does not answer. Default: 10 minutes.
 	Timeout time.Duration
+	// RequestTimeout limits the requests to each repository. Default: the share of a source; none for the output.
+	RequestTimeout time.Duration
 	// Repo limits what is fetched if there is no Pool.
 	Repo repo.Options
 }
@@ -267,7 +269,7 @@ func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error
 // attempt makes a pass on the current tip.
 func (s *Syncer) attempt(ctx context.Context, since time.Time) (report *Report, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout,
-		fmt.Errorf("the pass took longer than %s", s.options.Timeout))
+		fmt.Errorf("%w %s", pipeline.ErrLate, s.options.Timeout))
 	defer cancel()
 	output := &s.pipeline.Spec.Output
 	p := &pass{Syncer: s, since: since, gate: gate{wait: s.options.Gate}, report: &Report{

@@ -178,6 +178,16 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+	t.Run("of requests to the output", func(t *testing.T) {
+		t.Parallel()
+		l := rendered(t)
+		l.pipeline.Spec.Output.URL = silent(t)
+		l.options.RequestTimeout = 300 * time.Millisecond
+		_, err := l.syncer().Pass(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "no answer within 300ms") {
+			t.Errorf("%v", err)
+		}
+	})
 	t.Run("of a source", func(t *testing.T) {
 		t.Parallel()
 		l := newLab(t)

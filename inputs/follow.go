@@ -3,6 +3,7 @@ package inputs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -143,7 +144,7 @@ func (s *search) holdsManifest(name string, isDir bool) (bool, error) {
 	}
 	text, err := s.tree.ReadFile(name)
 	if err != nil {
-		return true, s.ctx.Err()
+		return true, context.Cause(s.ctx)
 	}
 	r := manifest.Parse(manifest.File{Path: name, Data: text}, manifest.Options{})
 	return !r.IsEmpty(), nil
@@ -152,11 +153,11 @@ func (s *search) holdsManifest(name string, isDir bool) (bool, error) {
 // holdsManifestBelow is holdsManifest for a folder.
 func (s *search) holdsManifestBelow(dir string) (bool, error) {
 	if file, err := s.kustomization(dir); file != "" || err != nil {
-		return true, s.ctx.Err()
+		return true, context.Cause(s.ctx)
 	}
 	entries, err := s.tree.List(dir)
 	if err != nil {
-		return true, s.ctx.Err()
+		return true, context.Cause(s.ctx)
 	}
 	if slices.Contains(entries, tree.Entry{Name: chart.FileName}) {
 		return false, nil
@@ -184,7 +185,7 @@ func (s *search) isManifest(name string) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist): // a link to nothing
 		return false, nil
 	case err != nil:
-		return true, s.ctx.Err()
+		return true, context.Cause(s.ctx)
 	}
 	return kustomize.IsManifest(text), nil
 }
@@ -316,7 +317,7 @@ func (s *search) buildObjects(r Root, follows func(apiVersion, kind string) bool
 	defer done()
 	b, err := s.Builds.build(s.ctx, files, r, s.Options)
 	if err != nil {
-		return rootObjects{}, err
+		return rootObjects{}, fmt.Errorf("build %s: %w", r.Name, err)
 	}
 	// Build reports why a root cannot be built.
 	return rootObjects{roots.Objects(b.docs, follows), b.reads, b.charts}, nil

@@ -156,9 +156,8 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] none\n" + own},
 		"variables of an encrypted Secret": {substituted + "-- clusters/prod/vars.yaml --\n" + config +
 			"-- clusters/prod/secret.yaml --\n" + strings.Replace(secret, "hunter22}", "'ENC[x]'}\nsops: {}", 1),
-			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] ${CLUSTER}\n" +
-				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: nothing " +
-				"replaces it here\n" +
+			app + "  apps/monitor.yaml:4:8: error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is unknown: " +
+				"Secret flux-system/vars cannot be decrypted\n" +
 				"  clusters/prod/apps.yaml:8:63: warning[encrypted-secret]: spec.postBuild.substituteFrom[1]: Secret " +
 				"flux-system/vars cannot be decrypted: nothing is decrypted here\n" + own +
 				"  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n"},
@@ -383,3 +382,74 @@ func TestAServerOfKeysThatIsAway(t *testing.T) {
 type inFile string
 
 func (f inFile) Find(string, string) (string, int, int) { return string(f), 1, 1 }
+
+// TestABuildThatEndsWithThePassIsNamed, with the limit of the pass.
+func TestABuildThatEndsWithThePassIsNamed(t *testing.T) {
+	t.Parallel()
+	search := fluxSearch(archive(sync), "clusters/prod")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	search.Options.Open = func() (tree.Files, func(), error) {
+		cancel(errors.New("the pass took longer than 10m0s"))
+		return search.Files, func() {}, nil
+	}
+	const want = "build clusters/prod/kustomization.yaml: the pass took longer than 10m0s"
+	if _, err := search.Find(ctx); err == nil || err.Error() != want {
+		t.Error(err)
+	}
+}
+
+// TestReleasesThatAnUnknownVariableReaches are not rendered, and no chart is fetched for them.
+func TestReleasesThatAnUnknownVariableReaches(t *testing.T) {
+	t.Parallel()
+	const repository = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\n" +
+		"metadata: {name: charts, namespace: shop}\nspec: {url: 'https://charts.example.com'}\n---\n"
+	const values = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values, namespace: shop}\n" +
+		"data: {values.yaml: 'a: b'}\n---\n"
+	const release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r, namespace: shop}\n" +
+		"spec:\n  interval: '${SEEN:=1m}'\n  chart:\n    spec: {chart: app, version: 1.0.0, sourceRef: {kind: " +
+		"HelmRepository, name: charts}}\n  values: {a: {b: [c]}}\n  valuesFrom: [{kind: ConfigMap, name: values}]\n"
+	const why = "the value of ${IX} is unknown: ConfigMap flux-system/vars is not in the inputs\n"
+	for name, c := range map[string]struct{ before, after, want string }{
+		"the chart": {"chart: app", `chart: "app-${IX}"`,
+			"apps/a.yaml:17:12: error[flux-variable]: spec.chart.spec.chart: " + why},
+		"its version": {"version: 1.0.0", `version: "${IX:-2.x}"`,
+			"apps/a.yaml:17:24: error[flux-variable]: spec.chart.spec.version: " + why},
+		"values": {"b: [c]", `b: ["${IX}"]`, "apps/a.yaml:18:20: error[flux-variable]: spec.values.a.b[0]: " + why},
+		"the repository": {"charts.example.com", "charts.example.com/${IX}",
+			"apps/a.yaml:16:3: error[flux-variable]: spec.chart: HelmRepository shop/charts: spec.url: " + why},
+		"values of a ConfigMap": {"a: b", "a: ${IX}", "apps/a.yaml:19:16: error[flux-variable]: spec.valuesFrom[0]: " +
+			"ConfigMap shop/values: data[values.yaml]: " + why},
+		"what does not matter": {"interval: '${SEEN:=1m}'", "interval: '${IX}'",
+			"apps/a.yaml:16:3: error[build-refused]: spec.chart: charts are not rendered here\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := strings.Replace(repository+values+release, c.before, c.after, 1)
+			got, _ := applied(t, fluxSearch(archive(sync[:strings.Index(sync, "-- apps/")]+
+				kustomization("apps", "path: ./apps\npostBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}")+
+				"-- apps/a.yaml --\n"+app), "clusters/prod"))
+			if !strings.Contains(got, c.want) {
+				t.Errorf("want %q in\n%s", c.want, got)
+			}
+		})
+	}
+}
+
+// TestVariablesOfUnknownVariables are unknown, too.
+func TestVariablesOfUnknownVariables(t *testing.T) {
+	t.Parallel()
+	top := sync[:strings.Index(sync, "-- apps/")] +
+		kustomization("all", "path: ./all\npostBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}") +
+		strings.Replace(kustomization("apps", `path: ./apps
+postBuild: {substitute: {CLUSTER: "x-${IX}", OTHER: known}}`), "clusters/prod", "all", 1)
+	got, _ := applied(t, fluxSearch(archive(top+"-- apps/a.yaml --\napiVersion: monitoring.coreos.com/v1\n"+
+		"kind: ServiceMonitor\nmetadata: {name: a, namespace: shop}\nspec: {jobLabel: '${CLUSTER}', selector: {}, "+
+		"endpoints: [{port: web}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n"+
+		"metadata: {name: b, namespace: shop}\nspec: {jobLabel: '${OTHER}', selector: {}, endpoints: [{port: web}]}\n"),
+		"clusters/prod"))
+	const want = "apps/a.yaml:4:8: error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} depends on another: " +
+		"the value of ${IX} is unknown: ConfigMap flux-system/vars is not in the inputs\n"
+	if !strings.Contains(got, want) || !strings.Contains(got, "ServiceMonitor/shop/b of apps/a.yaml:6 map[] known\n") {
+		t.Errorf("want %q in\n%s", want, got)
+	}
+}

@@ -120,9 +120,18 @@ func TestOperatorsDoNotChangeUnknownVariables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for kind, why := range map[string]string{"ConfigMap": "ConfigMap flux-system/vars is not in the inputs",
-				"Secret": "the stub of Secret flux-system/vars has none"} {
-				top := sync[:strings.Index(sync, "-- apps/")]
+			for why, files := range map[string]string{
+				"ConfigMap flux-system/vars is not in the inputs": "",
+				"the stub of Secret flux-system/vars has none":    "",
+				"Secret flux-system/vars cannot be decrypted": "-- clusters/prod/vars.yaml --\napiVersion: v1\n" +
+					"kind: Secret\nmetadata: {name: vars, namespace: flux-system}\n" +
+					"stringData: {CLUSTER: 'ENC[AES256_GCM,data:x]'}\nsops: {version: 3.9.0}\n",
+			} {
+				top := sync[:strings.Index(sync, "-- apps/")] + files
+				kind := "Secret"
+				if strings.HasPrefix(why, "ConfigMap") {
+					kind = "ConfigMap"
+				}
 				of := strings.Replace(substituting, "KIND", kind, 1)
 				of = strings.Replace(of, "postBuild: {", "postBuild: {substitute: {SET: prod, EMPTY: \"\"}, ", 1)
 				search := fluxSearch(archive(top+kustomization("apps", of)+"-- apps/a.yaml --\n"+c.monitor+stub),
@@ -206,24 +215,107 @@ func TestValuesThatReplacementsCopyFromSecretsAreSecret(t *testing.T) {
 		} {
 			t.Run(field+" by "+name, func(t *testing.T) {
 				t.Parallel()
-				search := fluxSearch(archive(strings.ReplaceAll(files, "FIELD", field)+"-- apps/a.yaml --\n"+monitor+
-					"-- apps/s.yaml --\n"+vars), "apps")
-				search.Mode = inputs.Kustomize
-				got, layout := applied(t, search)
-				if !strings.Contains(got, want) || strings.Contains(got, "hunter") {
-					t.Errorf("want %q in\n%s", want, got)
-				}
-				built, err := inputs.Build(t.Context(), search.Files, layout.Roots[0],
-					inputs.Options{Options: search.Options})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, o := range built.Result.Objects {
-					if isSecret := len(o.SecretVariables()) > 0; isSecret != (o.Kind == "ServiceMonitor") {
-						t.Errorf("%s: %v", o.ID, o.SecretVariables())
-					}
-				}
+				copiedIsSecret(t, strings.ReplaceAll(files, "FIELD", field)+"-- apps/a.yaml --\n"+monitor+
+					"-- apps/s.yaml --\n"+vars, want)
 			})
+		}
+	}
+}
+
+// TestValuesThatVarsCopyFromSecretsAreSecret, wherever they are copied to, as a whole or into another text.
+func TestValuesThatVarsCopyFromSecretsAreSecret(t *testing.T) {
+	t.Parallel()
+	const kustomization = "-- apps/kustomization.yaml --\nresources: [a.yaml, s.yaml]\nconfigurations: [c.yaml]\n" +
+		"vars:\n- {name: TOKEN, objref: {apiVersion: v1, kind: Secret, name: login}, fieldref: {fieldPath: FIELD}}\n" +
+		"-- apps/c.yaml --\nvarReference:\n- {path: spec/endpoints/interval, kind: ServiceMonitor}\n" +
+		"- {path: spec/endpoints/path, kind: ServiceMonitor}\n" +
+		"- {path: metadata/name, kind: ServiceMonitor}\n- {path: metadata/namespace, kind: ServiceMonitor}\n"
+	const hidden = "is wrong with the value that a var from Secret login puts there, which is a Secret's and not shown\n"
+	monitor := strings.Replace(strings.Replace(monitorOf, `"${CLUSTER}"`, "x", 1), "port: web",
+		"port: web, interval: 1m, path: /x", 1)
+	for _, secret := range []string{"stringData: {token: hunter2secret}", "data: {token: aHVudGVyMnNl}"} {
+		field, _, _ := strings.Cut(secret, ":")
+		for at, c := range map[string]struct{ replaced, want string }{
+			"interval: 1m": {`interval: "$(TOKEN)"`, "error[invalid-field]: spec.endpoints[0].interval: " + hidden},
+			"path: /x":     {`path: "/a/$(TOKEN)/b"`, "ServiceMonitor/shop/shop of apps/a.yaml:1"},
+			"name: shop":   {`name: "a-$(TOKEN)"`, "error[invalid-metadata]: metadata.name: " + hidden},
+			"namespace: shop": {`namespace: "$(TOKEN)"`, "error[invalid-metadata]: metadata.namespace: " +
+				hidden},
+		} {
+			t.Run(field+" as "+at, func(t *testing.T) {
+				t.Parallel()
+				copiedIsSecret(t, strings.Replace(kustomization, "FIELD", field+".token", 1)+"-- apps/a.yaml --\n"+
+					strings.Replace(monitor, at, c.replaced, 1)+"-- apps/s.yaml --\napiVersion: v1\nkind: Secret\n"+
+					"metadata: {name: login, namespace: shop}\n"+secret+"\n", c.want)
+			})
+		}
+	}
+}
+
+// TestCopiedValuesAreFound, although YAML writes them in another way, and although kustomize leaves their Secret out.
+func TestCopiedValuesAreFound(t *testing.T) {
+	t.Parallel()
+	const kustomization = "-- apps/kustomization.yaml --\nresources: [a.yaml, s.yaml]\nreplacements:\n" +
+		"- source: {kind: Secret, name: login, fieldPath: stringData.token}\n" +
+		"  targets: [{select: {kind: ServiceMonitor}, fieldPaths: [spec.endpoints.0.path]}]\n"
+	monitor := "-- apps/a.yaml --\n" + strings.Replace(strings.Replace(monitorOf, `"${CLUSTER}"`, "x", 1), "port: web",
+		"port: web, path: /x", 1)
+	const secret = "-- apps/s.yaml --\napiVersion: v1\nkind: Secret\n" +
+		"metadata: {name: login, namespace: shop}\nstringData: {token: hunter2secret}\n"
+	local := strings.Replace(secret, "name: login,",
+		"name: login, annotations: {config.kubernetes.io/local-config: 'true'},", 1)
+	const patch = "{apiVersion: v1, kind: Secret, metadata: {name: login, namespace: shop}, "
+	for name, files := range map[string]string{
+		"escaped": kustomization + strings.Replace(secret, "hunter2secret", `"h\"u\\n\tt\"e"`, 1),
+		"folded":  kustomization + strings.Replace(secret, "hunter2secret", strings.Repeat("hunter ", 30)+"2", 1),
+		"local":   kustomization + local,
+		"in a local list": kustomization + strings.NewReplacer(
+			"apiVersion: v1\n", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n",
+			"kind: Secret", "  kind: Secret", "metadata: ", "  metadata: ",
+			"stringData: ", "  stringData: ").Replace(local),
+		"patched": kustomization + "patches:\n- patch: '" + patch + "stringData: {token: hunter2secret}}'\n" +
+			strings.Replace(local, "hunter2secret", "x", 1),
+		"deleted": kustomization + "transformers: [t.yaml]\n" + secret + "-- apps/t.yaml --\napiVersion: builtin\n" +
+			"kind: PatchTransformer\nmetadata: {name: x}\npatch: '" + patch + "$patch: delete}'\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			copiedIsSecret(t, files+monitor, "ServiceMonitor/shop/shop of apps/a.yaml:1")
+		})
+	}
+	generated := strings.NewReplacer("a.yaml, s.yaml", "a.yaml", "stringData", "data", "replacements:",
+		"generatorOptions: {annotations: {config.kubernetes.io/local-config: 'true'}}\nsecretGenerator:\n"+
+			"- {name: login, SOURCE}\nreplacements:").Replace(kustomization)
+	for source, file := range map[string]string{
+		"literals: [token=hunter2secret]": "", "envs: [t.env]": "-- apps/t.env --\ntoken=hunter2secret\n",
+		"files: [token]":       "-- apps/token --\nhunter2secret\n",
+		"files: [token=t.txt]": "-- apps/t.txt --\nhunter2secret\n",
+	} {
+		t.Run(source, func(t *testing.T) {
+			t.Parallel()
+			copiedIsSecret(t, strings.Replace(generated, "SOURCE", source, 1)+file+monitor,
+				"ServiceMonitor/shop/shop of apps/a.yaml:1")
+		})
+	}
+}
+
+// copiedIsSecret builds the folder apps, in which a ServiceMonitor has a value of a Secret, and looks for want. Nothing
+// shows the value, and the ServiceMonitor counts as secret.
+func copiedIsSecret(t *testing.T, files, want string) {
+	t.Helper()
+	search := fluxSearch(archive(files), "apps")
+	search.Mode = inputs.Kustomize
+	got, layout := applied(t, search)
+	if !strings.Contains(got, want) || strings.Contains(got, "hunter") || strings.Contains(got, "aHVudGVy") {
+		t.Errorf("want %q in\n%s", want, got)
+	}
+	built, err := inputs.Build(t.Context(), search.Files, layout.Roots[0], inputs.Options{Options: search.Options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range built.Result.Objects {
+		if isSecret := len(o.SecretVariables()) > 0; isSecret != (o.Kind == "ServiceMonitor") {
+			t.Errorf("%s: %v", o.ID, o.SecretVariables())
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -265,7 +266,8 @@ const hiddenSecret = "is wrong with the value that %s puts there, which is a Sec
 func (s secretValues) conceal(d diag.Diagnostic) diag.Diagnostic {
 	quoted := func(text string) (by string) { // what put the value there that a text quotes
 		for value, name := range s {
-			if holdsPart(text, value) && (by == "" || name < by) {
+			escaped := strings.Trim(strconv.Quote(value), `"`) // as %q writes it
+			if (holdsPart(text, value) || holdsPart(text, escaped)) && (by == "" || name < by) {
 				by = name
 			}
 		}

@@ -118,6 +118,20 @@ func (s *substitutionSearch) text(path, text string, elsewhere bool) {
 	}
 }
 
+// UnknownVariable returns the error about the first field of a value at a path that has a variable of Flux whose value
+// is unknown, or nil.
+func (b *Built) UnknownVariable(path string, value any) *diag.Diagnostic {
+	var found findings
+	search := substitutionSearch{findings: &found, unknown: b.Unknown}
+	search.value(path, value, true)
+	for i := range found {
+		if found[i].Severity == diag.Error {
+			return &found[i]
+		}
+	}
+	return nil
+}
+
 // unknownIn reports the first variable in a field whose value is unknown, in place of what else was found there.
 func (s *substitutionSearch) unknownIn(path, text string) bool {
 	for _, name := range slices.Sorted(maps.Keys(s.unknown)) {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/panics"
 )
 
@@ -150,7 +151,7 @@ var errStuck = errors.New("does not stop: the inputs build too much, and the pip
 
 // pass makes a pass. The pipeline goes on after the observers: slow ones delay passes.
 func (f *Fleet) pass(r *run) {
-	late := fmt.Errorf("the pass took longer than %s", f.options.PassTimeout)
+	late := fmt.Errorf("%w %s", pipeline.ErrLate, f.options.PassTimeout)
 	ctx, cancel := context.WithTimeoutCause(f.passes, f.options.PassTimeout, late)
 	defer cancel()
 	made := make(chan struct{})

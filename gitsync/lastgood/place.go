@@ -45,10 +45,11 @@ func (in *Inputs) unreadablePlaces(i int) []unreadablePlace {
 
 // mayHide reports whether an object that a file of the base defined may be in this place now. Its file may have been
 // renamed to any place, except to a file that was already unreadable at the base. A path may have led to any custom
-// resource that was followed.
+// resource that was followed, or been built with the path above it.
 func (p unreadablePlace) mayHide(name string, base *source.Base) bool {
 	if p.isPath {
-		return pipeline.Within(p.Path, name) || base.Files[name].IsFollowed()
+		f := base.Files[name]
+		return pipeline.Within(p.Path, name) || f.IsFollowed() || f.BuiltFrom(p.Path)
 	}
 	return base.Differs[p.Path]
 }

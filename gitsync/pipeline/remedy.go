@@ -8,6 +8,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
+// ErrLate is the cause with which a pass ends that takes too long. The limit follows.
+var ErrLate = errors.New("the pass took longer than")
+
 // Remedy returns the hint for an error of a repository. It is empty if nobody needs to do anything, or the remedy is
 // unknown.
 func Remedy(err error) string {
@@ -23,6 +26,8 @@ func Remedy(err error) string {
 		{repo.ErrRejected, "let the credential of spec.output.auth push there, or choose another branch"},
 		{budget.ErrExceeded, "read fewer files by sources[].paths or a .sourceignore, or split the pipeline; or give " +
 			"the process more memory, by GOMEMLIMIT or the chart's resources.limits.memory"},
+		{ErrLate, "split the kustomization or chart that takes long, read fewer files by sources[].paths or a " +
+			".sourceignore, or split the pipeline"},
 		{repo.ErrFiles, "let the process open more files, by ulimit -n or LimitNOFILE of systemd; each pipeline " +
 			"needs some"},
 		{repo.ErrCache, "make room in the folder of --cache-dir, or let agentry write there; nothing in it is " +

@@ -87,12 +87,15 @@ func (in *Input) Reads(name string) bool {
 		return true
 	}
 	for _, f := range in.Files {
-		if f.root != nil && f.root.reads.Below(name) {
+		if f.BuiltFrom(name) {
 			return true
 		}
 	}
 	return false
 }
+
+// BuiltFrom reports whether a root was built from a file with that name, or one below it.
+func (f *File) BuiltFrom(name string) bool { return f.root != nil && f.root.reads.Below(name) }
 
 func newInput() Input {
 	return Input{Files: map[string]*File{}, folders: map[string]int{}, faulty: map[string]*File{},

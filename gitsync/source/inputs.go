@@ -150,10 +150,15 @@ func (in *Inputs) addState() {
 // count as deleted. mayBeEmpty accepts paths that exist.
 func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 	src, commit := in.Sources[i], in.Commits[i]
+	read := distinct(src.Paths)
 	for _, want := range src.Paths {
 		want = path.Clean(want)
 		f := src.Input.Files[want]
 		if want == "." || f != nil && !f.isEmpty() || f == nil && src.Input.Below(want) {
+			continue
+		}
+		above := slices.IndexFunc(read, func(p string) bool { return p != want && pipeline.Within(p, want) })
+		if above >= 0 && src.Input.Reads(want) { // the path above builds it
 			continue
 		}
 		rd := src.Repo.Reader()
@@ -172,6 +177,10 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 			found = diag.Diagnostic{Severity: diag.Error, Code: diag.EmptyInput, Source: found.Source, File: want,
 				Message: "holds no manifest" + at,
 				Hint:    "correct sources[].paths; or set limits.allowEmpty if it should be empty"}
+			if above >= 0 {
+				found.Message = "is a part of the path " + read[above] + ", which builds nothing of it" + at
+				found.Hint = "name it in the kustomization of " + read[above] + ", or remove one of the two paths"
+			}
 			if slices.Contains(src.Input.layout.ChartFolders, want) {
 				found.Message, found.Hint = "is a Helm chart, which is not read as manifests"+at,
 					"name what renders it in sources[].paths: a kustomization with helmCharts, a HelmRelease or an "+

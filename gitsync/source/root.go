@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
@@ -257,26 +258,23 @@ func (in *Input) charts() chart.Uses {
 
 // buildAll builds roots on all processors. Each has its own Reader.
 func (d *treeDiff) buildAll(roots []*File, charts *chart.Renderer, builds *inputs.Builds, opts manifest.Options) error {
-	errs := make([]error, len(roots))
 	ctx, cancel := context.WithCancel(d.pass.Context())
 	defer cancel()
+	var once sync.Once
+	var failed error // the first error; those of the builds that it ends follow
 	panics.Each(len(roots), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}
-		if errs[i] = d.buildOne(ctx, roots[i], charts, builds, opts); errs[i] != nil {
+		if err := d.buildOne(ctx, roots[i], charts, builds, opts); err != nil {
+			once.Do(func() { failed = err })
 			cancel()
 		}
 	})
-	if err := d.pass.Context().Err(); err != nil {
-		return err
+	if failed != nil {
+		return failed
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return context.Cause(d.pass.Context())
 }
 
 // newBuilds returns the store of the builds of a search, charged to the pass.

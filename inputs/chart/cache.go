@@ -66,6 +66,7 @@ func (s *Store) write(name string, archive []byte) error {
 const (
 	suffix          = ".tgz"
 	signatureSuffix = ".signature"
+	pinSuffix       = ".pin"
 	temporary       = "tmp_"
 	// abandonedAfter is the age at which a temporary file has no writer any more.
 	abandonedAfter = time.Hour
@@ -101,6 +102,36 @@ func (s *Store) signatureFile(of Request, pin Pin) string {
 	return strings.TrimSuffix(s.file(of, pin), suffix) + signatureSuffix
 }
 
+// remember records the pin that was fetched last for a source. If it cannot be written, it is fetched again.
+func (s *Store) remember(of Request, pin Pin) {
+	if s.last(of) == pin {
+		return
+	}
+	text, err := json.Marshal(pin)
+	if err == nil {
+		_ = s.write(s.pinFile(of), text)
+	}
+}
+
+// last returns the pin that was fetched last for a source, or zero. A full id of a commit needs no record.
+func (s *Store) last(of Request) Pin {
+	if commit := strings.ToLower(of.Version); of.Kind == Git && isCommit(commit) {
+		return Pin{Version: commit}
+	}
+	var pin Pin
+	text, err := os.ReadFile(s.pinFile(of))
+	if err != nil || json.Unmarshal(text, &pin) != nil || !(Pinned{of.Source, pin}).isValid() {
+		return Pin{}
+	}
+	return pin
+}
+
+// pinFile returns the cache file with the pin of a source.
+func (s *Store) pinFile(of Request) string {
+	text := fmt.Sprintf("%#v %q %q", of.public(), of.Username, of.Password)
+	return filepath.Join(s.opts.Folder, strings.TrimPrefix(digestOf([]byte(text)), algorithm)+pinSuffix)
+}
+
 // prune removes the least recently used files until the cache is small enough, except the one just written. Other
 // processes may prune or read at the same time: a reader has the file open, or fetches the chart again.
 func (s *Store) prune(latest string) error {
@@ -115,7 +146,7 @@ func (s *Store) prune(latest string) error {
 		switch isTemporary := strings.HasPrefix(e.Name(), temporary); {
 		case err != nil, !info.Mode().IsRegular(), isTemporary && time.Since(info.ModTime()) < abandonedAfter:
 			continue // another process removed it, or it is not ours to remove
-		case isTemporary || strings.HasSuffix(e.Name(), suffix) || strings.HasSuffix(e.Name(), signatureSuffix):
+		case isTemporary || slices.Contains([]string{suffix, signatureSuffix, pinSuffix}, filepath.Ext(e.Name())):
 			files, total = append(files, info), total+info.Size()
 		}
 	}

@@ -240,6 +240,23 @@ func TestServersThatFailOrLie(t *testing.T) {
 	}
 }
 
+// TestARegistryThatDoesNotAnswer is named with the limit.
+func TestARegistryThatDoesNotAnswer(t *testing.T) {
+	quit := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-quit }))
+	t.Cleanup(func() {
+		close(quit)
+		s.Close()
+	})
+	store := newStore(t)
+	store.opts.Timeout = 100 * time.Millisecond
+	at := strings.Replace(s.URL, "http://", Scheme, 1) + "/shop"
+	_, err := store.Resolve(t.Context(), Request{Source: Source{URL: at, Version: "1.0.0", Insecure: true}}, Pin{})
+	if want := "chart " + at + ": the server takes longer than 100ms"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestAPinnedVersionThatChanged(t *testing.T) {
 	s, store := newServer(t), newStore(t)
 	s.index(map[string]string{"1.0.0": ""})

@@ -65,7 +65,7 @@ func (s *Store) resolveOCI(ctx context.Context, of Request, _ Pin) (Pin, error) 
 		}
 		at, version = r.Digest(of.Digest), of.Digest
 	} else {
-		tag, err := r.tag(of.Version)
+		tag, err := r.tag(ctx, of.Version)
 		if err != nil {
 			return Pin{}, err
 		}
@@ -84,12 +84,11 @@ func (s *Store) resolveOCI(ctx context.Context, of Request, _ Pin) (Pin, error) 
 }
 
 // tag returns the tag that is written like version, or else the highest one in the range.
-func (r *ociRepository) tag(version string) (string, error) {
+func (r *ociRepository) tag(ctx context.Context, version string) (string, error) {
 	puller, err := remote.NewPuller(r.options...)
 	if err != nil {
 		return "", err
 	}
-	ctx := context.Background() // the options have the context
 	lister, err := puller.Lister(ctx, r.Repository)
 	if err != nil {
 		return "", err

@@ -78,7 +78,7 @@ func (s *Store) Resolve(ctx context.Context, of Request, last Pin) (Pin, error) 
 	}
 	pin, err := resolve(ctx, of, last)
 	if err != nil {
-		return Pin{}, newError(of, err)
+		return Pin{}, newError(of, s.late(err))
 	}
 	return pin, nil
 }
@@ -97,9 +97,17 @@ func (s *Store) Fetch(ctx context.Context, of Request, pin Pin) error {
 		err = s.verify(of, pin, func() (signature, error) { return s.fetchSignature(ctx, of, pin) })
 	}
 	if err != nil {
-		return newError(of, err)
+		return newError(of, s.late(err))
 	}
 	return nil
+}
+
+// late names the limit of a request that took too long.
+func (s *Store) late(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the server takes longer than %s", s.opts.Timeout)
+	}
+	return err
 }
 
 // fetchArchive fetches an archive into the cache, unless it is there.
@@ -177,8 +185,9 @@ func (e *Error) Cause() diag.Cause {
 	}
 	out.Hint = "check the URL, the network and the credentials in " + credentials + " of the pipeline"
 	switch _, isMissing := errors.AsType[*NoRefError](e.err); {
-	case errors.Is(e.err, errNotFetched):
-		out.Hint = "without --offline, and with the network, it is fetched once and then in the cache"
+	case errors.Is(e.err, errNotCached):
+		out.Problem = "are not in the cache"
+		out.Hint = "run the same command once without --offline: what it fetches stays in the cache"
 	case isMissing:
 		out.Hint = "write ?ref= with a branch or tag that the repository has, or with the full id of a commit"
 	}

@@ -55,6 +55,8 @@ type VersionsOptions struct {
 	AllowPrivateAddresses bool
 	// Remotes are the repositories and files that kustomizations may name. If nil, there are none.
 	Remotes Repositories
+	// OnlyCached says that nothing is fetched: a version without a pin is the one that was fetched last.
+	OnlyCached bool
 }
 
 // Repository has the access settings of the charts at or below a URL.

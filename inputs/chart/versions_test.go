@@ -179,6 +179,30 @@ func TestARepositoryThatIsAway(t *testing.T) {
 	}
 }
 
+// TestWhatWasFetchedLastIsFoundOffline, in the version that a range meant then.
+func TestWhatWasFetchedLastIsFoundOffline(t *testing.T) {
+	s, store := newServer(t), newStore(t)
+	pins := s.publish(t, "1.2.0", "1.3.0")
+	of := Source{URL: s.URL, Name: "shop", Version: "1.x"}
+	online := NewVersions(store, VersionsOptions{AllowPrivateAddresses: true})
+	fetch(t, online.Now(), of)
+	s.Close()
+	offline := NewVersions(store, VersionsOptions{AllowPrivateAddresses: true, OnlyCached: true})
+	if pin, missing := used(t, offline.Now(), of); pin != pins["1.3.0"] || missing != "" {
+		t.Errorf("got %v, %s", pin, missing)
+	}
+	offline.Begin([]Pinned{{of, pins["1.2.0"]}}, nil, nil)
+	if pin, missing := used(t, offline.Now(), of); pin != (Pin{}) || !strings.Contains(missing,
+		"its version 1.2.0: it is not in the cache, and nothing is fetched") {
+		t.Errorf("what is pinned, and is not there: %v, %s", pin, missing)
+	}
+	of.Version = "2.x"
+	if pin, missing := used(t, offline.Now(), of); pin != (Pin{}) || !strings.Contains(missing,
+		"it is not in the cache") {
+		t.Errorf("another range: %v, %s", pin, missing)
+	}
+}
+
 func TestOnlyRepositoriesThatAreNamedCanBePrivate(t *testing.T) {
 	s := newServer(t)
 	s.publish(t, "1.0.0")

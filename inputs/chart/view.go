@@ -62,8 +62,11 @@ func (w View) request(of Source) Request {
 	return as
 }
 
-// errNotFetched says that nobody tried to fetch it.
-var errNotFetched = errors.New("it was not fetched")
+// errNotFetched says that nobody tried to fetch it, and errNotCached that nobody may.
+var (
+	errNotFetched = errors.New("it was not fetched")
+	errNotCached  = errors.New("it is not in the cache, and nothing is fetched: --offline")
+)
 
 // pinOf returns the pin of a chart, and an error if its archive or a required signature is not in the cache.
 func (w View) pinOf(of Source) (as Request, pin Pin, missing *Error) {
@@ -75,9 +78,13 @@ func (w View) pinOf(of Source) (as Request, pin Pin, missing *Error) {
 	switch {
 	case pin == Pin{} && hasFailed:
 		missing = f.err
+	case v.opts.OnlyCached && pin == Pin{}:
+		missing = newError(as, errNotCached)
 	case pin == Pin{}:
 		missing = newError(as, fmt.Errorf("%w, and no %s of it was rendered before", errNotFetched, of.Kind.revision()))
 	case v.has(as, pin):
+	case v.opts.OnlyCached:
+		missing = newError(as, fmt.Errorf("its %s: %w", Pinned{of, pin}.Words(), errNotCached))
 	case hasFailed && errors.Is(f.err, ErrUnverified):
 		missing = f.err
 	case hasFailed:
@@ -120,6 +127,9 @@ func (w View) pin(of Source) Pin {
 	pinned := w.versions.pinned[of]
 	if a, found := w.versions.replies[of]; found && a.saw == pinned {
 		return a.got
+	}
+	if w.versions.opts.OnlyCached && pinned == (Pin{}) {
+		return w.versions.store.last(w.versions.request(of))
 	}
 	return pinned
 }
@@ -203,6 +213,7 @@ func (w View) fetch(ctx context.Context, of Source) {
 		v.fail(of, pin, err)
 		return
 	}
+	v.store.remember(as, pin)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.failures, Pinned{of.public(), pin})

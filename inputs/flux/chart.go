@@ -57,7 +57,7 @@ func missing(field, kind, namespace, name string) error {
 	return problem(field, "add it to the inputs", "%s %s/%s is not in the inputs", kind, namespace, name)
 }
 
-func convert(object map[string]any, into any) error {
+func convert(object, into any) error {
 	text, err := yaml.Marshal(object)
 	if err != nil {
 		return err

@@ -158,23 +158,25 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 				ref.Kind, k.namespace(), ref.Name).As(diag.Warning).WithHint("add data, or remove the reference")))
 			continue
 		}
-		wasEncrypted, isKnown := isEncrypted(object), true
+		in := fmt.Sprintf("%s %s/%s", ref.Kind, k.namespace(), ref.Name)
+		wasEncrypted := isEncrypted(object)
 		if wasEncrypted {
 			clear, failed := read.open(object)
-			if isKnown = clear != nil; isKnown {
-				object = clear
-			} else {
+			if clear == nil {
 				p := undecrypted(field, ref.Kind, k.namespace(), ref.Name, failed)
 				if failed.IsUncertain {
 					return nil, nil, p
 				}
-				p.Hint += "; until then its variables stay as ${NAME}"
+				p.Hint += "; until then its variables stay as ${NAME}, and objects with them are not rendered"
 				problems = append(problems, p)
+				all = all.WithUnknown(slices.Sorted(maps.Keys(variablesOf(object))), "is unknown: "+in+
+					" cannot be decrypted")
+				continue
 			}
+			object = clear
 		}
-		all = all.Over(variablesOf(object, isKnown), isKnown && (ref.Kind == "Secret" || wasEncrypted))
-		if wrong := unreadable(object); len(wrong) > 0 && isKnown {
-			in := fmt.Sprintf("%s %s/%s", ref.Kind, k.namespace(), ref.Name)
+		all = all.Over(variablesOf(object), ref.Kind == "Secret" || wasEncrypted)
+		if wrong := unreadable(object); len(wrong) > 0 {
 			all = all.WithUnknown(wrong, "is unknown: its value in "+in+" is no text")
 			problems = append(problems, new(diag.FluxVariable.At(field, "in %s, these values are no texts: %s", in,
 				strings.Join(wrong, ", ")).As(diag.Warning).WithHint("quote them; until then the variables stay as "+
@@ -186,6 +188,11 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 		}
 	}
 	all = all.Over(withoutNewlines(k.spec.PostBuild.Substitute), false)
+	for name, value := range k.spec.PostBuild.Substitute {
+		if p := k.UnknownVariable("", value); p != nil {
+			all = all.WithUnknown([]string{name}, "depends on another: "+p.Message)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(all.Values)) {
 		if !variableName.MatchString(name) {
 			return nil, nil, problem("spec.postBuild", "use letters, digits and _ only", "%q is not a variable name",
@@ -199,15 +206,13 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 	return &all, problems, nil
 }
 
-// variablesOf returns the variables in an object. If their values are not known, each stands for itself, as ${NAME}.
-func variablesOf(object map[string]any, isKnown bool) map[string]string {
+// variablesOf returns the variables in an object.
+func variablesOf(object map[string]any) map[string]string {
 	values := map[string]string{}
 	for _, part := range []string{"data", "stringData"} {
 		data, _ := object[part].(map[string]any)
 		for name := range data {
-			if values[name], _ = dataOf(object, name); !isKnown {
-				values[name] = "${" + name + "}"
-			}
+			values[name], _ = dataOf(object, name)
 		}
 	}
 	return withoutNewlines(values)

@@ -43,18 +43,27 @@ func (r *run) release(o roots.Object) roots.Root {
 	if p, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		return refused(root, p)
 	}
+	if p := h.unknownVariable(by); p != nil {
+		return refused(root, p)
+	}
 	m := Release{Objects: map[string]map[string]any{}, Encrypted: map[string]bool{}}
+	field, reached := "", (*diag.Diagnostic)(nil)
 	note := func(kind, namespace, name string) map[string]any {
+		id := kind + "/" + namespace + "/" + name
 		object := r.object(kind, namespace, name)
 		if object != nil {
-			m.Objects[kind+"/"+namespace+"/"+name] = object
+			m.Objects[id] = object
+		}
+		if p := r.unknown[id]; p != nil && reached == nil {
+			reached = new(diag.FluxVariable.At(field, "%s %s/%s: %s: %s", kind, namespace, name, p.Path, p.Message))
 		}
 		return object
 	}
 	for i, ref := range h.Spec.ValuesFrom {
+		field = "spec.valuesFrom" + index(i)
 		object := note(ref.Kind, h.Metadata.Namespace, ref.Name)
 		if slices.Contains(roots.StubKeys(object), cmp.Or(ref.ValuesKey, defaultKey)) {
-			root.Warnings.Add(diag.MissingSecret.At("spec.valuesFrom"+index(i),
+			root.Warnings.Add(diag.MissingSecret.At(field,
 				"the stub of Secret %s/%s has no value; the chart is rendered without it", h.Metadata.Namespace,
 				ref.Name).As(diag.Warning).WithHint("set in values what decides which monitors exist"))
 			continue
@@ -67,7 +76,7 @@ func (r *run) release(o roots.Object) roots.Root {
 			m.Objects[ref.id(h.Metadata.Namespace)], m.Encrypted[ref.id(h.Metadata.Namespace)] = clear, true
 			continue
 		}
-		p := undecrypted("spec.valuesFrom"+index(i), ref.Kind, h.Metadata.Namespace, ref.Name, failed)
+		p := undecrypted(field, ref.Kind, h.Metadata.Namespace, ref.Name, failed)
 		if failed.IsUncertain {
 			return refused(root, p)
 		}
@@ -75,7 +84,14 @@ func (r *run) release(o roots.Object) roots.Root {
 			", or set in values what decides which monitors exist"
 		root.Warnings = append(root.Warnings, *p)
 	}
+	field = "spec.chart"
+	if h.Spec.ChartRef != nil {
+		field = "spec.chartRef"
+	}
 	wanted, err := h.Chart(note)
+	if reached != nil {
+		return refused(root, reached)
+	}
 	if err == nil && wanted.Remote == nil {
 		m.Top, err = r.find(wanted.Source.Kind, wanted.Source.Namespace, wanted.Source.Name,
 			"spec.chart.spec.sourceRef")
@@ -88,6 +104,18 @@ func (r *run) release(o roots.Object) roots.Root {
 	}
 	root.Make = m
 	return root
+}
+
+// unknownVariable returns the error about a field for rendering that a variable without a value reaches, or nil.
+func (r *HelmRelease) unknownVariable(by *roots.CustomResource) *diag.Diagnostic {
+	if len(by.Unknown) == 0 {
+		return nil
+	}
+	var spec map[string]any
+	if err := convert(r.Spec, &spec); err != nil {
+		return nil // it was read from an object
+	}
+	return by.UnknownVariable("spec", spec)
 }
 
 // skipped returns why the release is not rendered, although nothing is wrong, or nil.

@@ -47,8 +47,8 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		return nil, err
 	}
 	run := &run{Walker: w, reader: reader{ctx: ctx, decrypt: w.Decrypt}, objects: map[string]map[string]any{},
-		known: map[string]*kustomization{}, releases: map[string]roots.Object{}, warned: map[string]bool{},
-		state: map[string]map[string]any{}}
+		unknown: map[string]*diag.Diagnostic{}, known: map[string]*kustomization{},
+		releases: map[string]roots.Object{}, warned: map[string]bool{}, state: map[string]map[string]any{}}
 	for _, o := range w.State {
 		run.state[o.Kind+"/"+orDefault(o.Namespace)+"/"+o.Name] = o.Value
 	}
@@ -97,9 +97,10 @@ type run struct {
 	Walker
 	reader
 	roots    []roots.Root
-	objects  map[string]map[string]any // by kind/namespace/name
-	state    map[string]map[string]any // of the cluster, by kind/namespace/name
-	known    map[string]*kustomization // by namespace/name
+	objects  map[string]map[string]any   // by kind/namespace/name
+	unknown  map[string]*diag.Diagnostic // about objects that an unknown variable reaches, by kind/namespace/name
+	state    map[string]map[string]any   // of the cluster, by kind/namespace/name
+	known    map[string]*kustomization   // by namespace/name
 	waiting  []*kustomization
 	releases map[string]roots.Object // HelmReleases, by namespace/name
 	warned   map[string]bool         // sources whose revision was checked, and messages that were given
@@ -121,8 +122,8 @@ func (r *run) inInputs(kind, namespace, name string) map[string]any {
 
 // replace reports whether Kustomizations in a path build the path itself. If so, only they are followed.
 func (r *run) replace(path roots.Root, objects []roots.Object) bool {
-	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, known: map[string]*kustomization{},
-		releases: map[string]roots.Object{}}
+	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, unknown: r.unknown,
+		known: map[string]*kustomization{}, releases: map[string]roots.Object{}}
 	// A tenant must not replace the path of all.
 	own.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.Tenant != "" }))
 	replaced := false
@@ -149,7 +150,8 @@ func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 func (r *run) add(objects []roots.Object) {
 	for _, o := range objects {
 		o.Namespace = orDefault(o.Namespace)
-		r.objects[o.Kind+"/"+o.Namespace+"/"+o.Name] = o.Value
+		id := o.Kind + "/" + o.Namespace + "/" + o.Name
+		r.objects[id], r.unknown[id] = o.Value, o.UnknownVariable("", o.Value)
 		if group, _, _ := strings.Cut(o.APIVersion, "/"); group == helmReleaseGroup && o.Kind == "HelmRelease" {
 			r.releases[o.Namespace+"/"+o.Name] = o
 		}

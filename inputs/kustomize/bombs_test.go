@@ -112,7 +112,7 @@ func TestBombsAreRefused(t *testing.T) {
 	w := kustomizer.NewWorkers(kustomizer.Options{Limits: kustomizer.Limits{CPU: 2 * time.Second}})
 	defer w.Close()
 	many := func(n int) string { return times(n, "---\n"+strings.Replace(monitor, "name: a", "name: m%d", 1)) }
-	const limit = "more than (2s of processor time|768 MiB of memory|67108864 bytes of objects)"
+	const limit = "more than (2s of processor time|768 MiB of memory|64 MiB of objects)"
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string // a pattern

@@ -201,8 +201,8 @@ func (b *builder) exceeded(err error) error {
 
 // run runs kustomize with additional options of buildMetadata.
 func (b *builder) run(cpu time.Duration, annotations ...string) ([]manifest.Built, error) {
-	if err := b.ctx.Err(); err != nil {
-		return nil, context.Cause(b.ctx)
+	if err := context.Cause(b.ctx); err != nil {
+		return nil, err
 	}
 	annotated := b.root.Kustomization
 	isLabel := func(option string) bool { return option == types.ManagedByLabelOption }
@@ -316,8 +316,6 @@ func explain(err error, name string) error {
 		return known
 	}
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return err
 	case errors.Is(err, tree.ErrTooLarge):
 		return failed(name, tree.ErrTooLarge.Error(), "split it")
 	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, tree.ErrOutside),

@@ -212,11 +212,17 @@ func eachString(value any, do func(string)) {
 	}
 }
 
-// in returns the secret values in a text. Any built object can contain some, because of replacements.
-func (s *secretTexts) in(text []byte) map[string]string {
+// in returns the secret values in an object. Any built object can contain some, because of replacements.
+func (s *secretTexts) in(object []byte) map[string]string {
 	if len(s.texts) == 0 {
 		return nil
 	}
+	var value any
+	texts := []string{string(object)}
+	if sigsyaml.Unmarshal(object, &value) == nil { // YAML escapes characters and folds lines
+		eachString(value, func(one string) { texts = append(texts, one) })
+	}
+	text := strings.Join(texts, "\n")
 	if s.finder == nil {
 		var pairs []string
 		for value := range s.texts {
@@ -224,10 +230,10 @@ func (s *secretTexts) in(text []byte) map[string]string {
 		}
 		s.finder = strings.NewReplacer(pairs...)
 	}
-	if s.finder.Replace(string(text)) == string(text) {
+	if s.finder.Replace(text) == text {
 		return nil
 	}
 	out := maps.Clone(s.texts)
-	maps.DeleteFunc(out, func(value, _ string) bool { return !strings.Contains(string(text), value) })
+	maps.DeleteFunc(out, func(value, _ string) bool { return !strings.Contains(text, value) })
 	return out
 }

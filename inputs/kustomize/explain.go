@@ -72,6 +72,8 @@ func causes() []cause {
 			"write one of them"),
 		known(`exceeding the limit ([0-9]{1,12})$`, "the copy operations of a JSON patch add more than $1 bytes",
 			"copy less"),
+		known("^"+kustomizer.Crash+"$", kustomizer.Crash,
+			"write it in another way: kustomize build crashes on it, too"),
 		known(`kustomization\.yaml is empty`, "the kustomization is empty", "list resources in it"),
 		known(`namespace transformation produces ID conflict`,
 			"two objects would have the same name in one namespace, or all Namespaces the same name",

@@ -72,7 +72,7 @@ func (c *checker) chartGenerators(f *file, dir, entry, field string) (others str
 	}
 	texts := map[string][]byte{f.name: []byte(entry)}
 	if !isInline(entry) {
-		if texts, err = c.generatorTexts(path.Join(dir, entry)); err != nil {
+		if texts, _, err = c.generatorTexts(path.Join(dir, entry)); err != nil {
 			return "", nil, explain(err, f.name)
 		}
 	}
@@ -113,27 +113,38 @@ func (c *checker) chartGenerators(f *file, dir, entry, field string) (others str
 	return others, found, nil
 }
 
-// generatorTexts returns the files of a file or folder of generators.
-func (c *checker) generatorTexts(name string) (map[string][]byte, error) {
-	real, isDir, err := c.tree.Resolve(name)
-	if err != nil {
-		return nil, err
-	}
-	if !isDir {
-		text, err := c.tree.ReadFile(real)
-		return map[string][]byte{real: text}, err
-	}
-	out := map[string][]byte{}
-	if f := c.files[real]; f != nil {
-		for _, resource := range f.Resources {
-			texts, err := c.generatorTexts(path.Join(real, resource))
-			if err != nil {
-				return nil, err
-			}
-			maps.Copy(out, texts)
+// generatorTexts returns the files of a file or folder of generators, and its kustomizations by folder.
+func (c *checker) generatorTexts(name string) (texts map[string][]byte, folders map[string]*file, err error) {
+	texts, folders = map[string][]byte{}, map[string]*file{}
+	var add func(name string) error
+	add = func(name string) error {
+		real, isDir, err := c.tree.Resolve(name)
+		if err != nil || folders[real] != nil {
+			return err
 		}
+		if !isDir {
+			texts[real], err = c.tree.ReadFile(real)
+			return err
+		}
+		f := c.files[real]
+		if f == nil {
+			found, err := Find(c.tree, real)
+			if err != nil || found == "" {
+				return err
+			}
+			if f, err = load(c.tree, found); err != nil {
+				return err
+			}
+		}
+		folders[real] = f
+		for _, resource := range f.Resources {
+			if err := add(path.Join(real, resource)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return out, nil
+	return texts, folders, add(name)
 }
 
 func isChartGenerator(doc *yaml.Node) bool {

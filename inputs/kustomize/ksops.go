@@ -1,7 +1,9 @@
 package kustomize
 
 import (
+	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,49 +14,25 @@ import (
 )
 
 // encrypted replaces the generators of KSOPS in the kustomization of a folder by the files that they decrypt: agentry
-// decrypts Secrets itself. KSOPS reads files from the folder of the kustomization.
+// decrypts Secrets itself. KSOPS reads files from the folder of the kustomization, wherever its generator is.
 // https://github.com/viaduct-ai/kustomize-sops
 func (c *checker) encrypted(f *file, dir string) error {
 	written, first := f.find, len(f.Resources)
-	var from []string // the generator of each added resource
-	generators := slices.Clone(f.Generators)
-	for i, entry := range slices.Backward(f.Generators) {
-		field, name, text := "generators"+index(i), "", []byte(entry)
-		if !isInline(entry) {
-			var isDir bool
-			var err error
-			if name, isDir, err = c.tree.Resolve(path.Join(dir, entry)); err != nil || isDir || isRemote(entry) {
-				continue // what is wrong with the entry is found later
+	var generators, kept, from []string // the other generators, the field of each, and that of each added resource
+	for i, entry := range f.Generators {
+		field := "generators" + index(i)
+		for _, entry := range c.generatorEntries(dir, entry) {
+			files, isKSOPS, err := c.encryptedFiles(f, dir, entry, field)
+			if err != nil {
+				return err
 			}
-			if text, err = c.tree.ReadFile(name); err != nil {
-				return explain(err, f.name)
+			if !isKSOPS {
+				generators, kept = append(generators, entry), append(kept, field)
 			}
-		}
-		docs := slices.Collect(documents(text))
-		if len(docs) == 0 || !slices.ContainsFunc(docs, isKSOPS) {
-			continue
-		}
-		for _, doc := range docs {
-			_, list, noFiles := manifest.Walk(doc, "files")
-			_, _, noOther := manifest.Walk(doc, "secretFrom")
-			if !isKSOPS(doc) || noFiles != "" || noOther == "" {
-				const message = "is not a list of encrypted files alone"
-				const hint = "list the files of Secrets under files, in a generator of kind ksops with its own file"
-				if name == "" {
-					return f.at(diag.BuildRefused, field, message, hint)
-				}
-				return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: doc.Line,
-					Column: doc.Column, Message: message, Hint: hint}
-			}
-			for _, item := range list.Content {
-				f.Resources = append(f.Resources, item.Value)
-				from = append(from, field)
+			for _, name := range files {
+				f.Resources, from = append(f.Resources, name), append(from, field)
 			}
 		}
-		if name != "" {
-			c.note(c.refs.Files, name)
-		}
-		generators = slices.Delete(generators, i, i+1)
 	}
 	if len(from) == 0 {
 		return nil
@@ -66,11 +44,92 @@ func (c *checker) encrypted(f *file, dir string) error {
 				return by
 			}
 		}
+		for i, by := range kept {
+			if field == "generators"+index(i) {
+				return by
+			}
+		}
 		return field
 	}
 	f.find = func(field string) (string, int, int) { return written(f.writtenAs(field)) }
 	c.changed[f.name] = []byte(marshal(f.Kustomization))
 	return nil
+}
+
+// generatorEntries returns entries for the files of an entry of generators that is a folder, if one of them is a
+// generator of KSOPS. Otherwise it returns the entry; what is wrong with it is found later.
+func (c *checker) generatorEntries(dir, entry string) []string {
+	as := []string{entry}
+	if isInline(entry) || isRemote(entry) {
+		return as
+	}
+	texts, folders, err := c.generatorTexts(path.Join(dir, entry))
+	if err != nil || len(folders) == 0 {
+		return as
+	}
+	for _, f := range folders {
+		if f.refuse(true) != nil {
+			return as
+		}
+	}
+	hasKSOPS := false
+	var files []string
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		hasKSOPS = hasKSOPS || slices.ContainsFunc(slices.Collect(documents(texts[name])), isKSOPS)
+		below, err := filepath.Rel("/"+dir, "/"+name)
+		if err != nil {
+			return as
+		}
+		files = append(files, filepath.ToSlash(below))
+	}
+	if !hasKSOPS {
+		return as
+	}
+	for folder, f := range folders {
+		c.files[folder] = f
+		c.note(c.refs.Folders, folder)
+		c.note(c.refs.Files, f.name)
+	}
+	return files
+}
+
+// encryptedFiles returns the files that an entry of generators lists, which stands for the field, if it is a generator
+// of KSOPS.
+func (c *checker) encryptedFiles(f *file, dir, entry, field string) (files []string, isGenerator bool, err error) {
+	name, text := "", []byte(entry)
+	if !isInline(entry) {
+		var isDir bool
+		if name, isDir, err = c.tree.Resolve(path.Join(dir, entry)); err != nil || isDir || isRemote(entry) {
+			return nil, false, nil // what is wrong with the entry is found later
+		}
+		if text, err = c.tree.ReadFile(name); err != nil {
+			return nil, false, explain(err, f.name)
+		}
+	}
+	docs := slices.Collect(documents(text))
+	if !slices.ContainsFunc(docs, isKSOPS) {
+		return nil, false, nil
+	}
+	for _, doc := range docs {
+		_, list, noFiles := manifest.Walk(doc, "files")
+		_, _, noOther := manifest.Walk(doc, "secretFrom")
+		if !isKSOPS(doc) || noFiles != "" || noOther == "" {
+			const message = "is not a list of encrypted files alone"
+			const hint = "list the files of Secrets under files, in a generator of kind ksops with its own file"
+			if name == "" {
+				return nil, false, f.at(diag.BuildRefused, field, message, hint)
+			}
+			return nil, false, &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name,
+				Line: doc.Line, Column: doc.Column, Message: message, Hint: hint}
+		}
+		for _, item := range list.Content {
+			files = append(files, item.Value)
+		}
+	}
+	if name != "" {
+		c.note(c.refs.Files, name)
+	}
+	return files, true, nil
 }
 
 // isKSOPS reports whether a document configures the generator of KSOPS.

@@ -59,6 +59,12 @@ func TestKustomizeIsQuotedWithoutValues(t *testing.T) {
 			"  targets: [{select: {kind: Secret}, fieldPaths: [data.a]}]\n"},
 			"4:3: error[build-failed]: replacements[0]: its source is generated without a remote file: " +
 				"top/kustomization.yaml, configMapGenerator[0].files[0]"},
+		"a crash": {map[string]string{"top/kustomization.yaml": "resources: [a.yaml, b.yaml]\nreplacements:\n" +
+			"- source: {kind: Secret, name: x, fieldPath: stringData.a}\n" +
+			"  targets: [{select: {kind: ConfigMap}, fieldPaths: [metadata.name]}]\n",
+			"top/b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n" +
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"},
+			"3:3: error[build-failed]: replacements[0]: kustomize's library crashed on it"},
 		"copies that double": {map[string]string{"top/kustomization.yaml": "resources: [a.yaml]\npatches:\n" +
 			"- target: {kind: Secret}\n  patch: |\n" +
 			doubling(30)},

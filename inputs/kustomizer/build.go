@@ -16,10 +16,12 @@ import (
 	"github.com/agentry-dev/agentry/internal/panics"
 )
 
+// Crash is the refusal of a job on which kustomize's library panics.
+const Crash = "kustomize's library crashed on it"
+
 // These are the problems that kustomize leaves to its caller.
 const (
 	wrongAnnotations = "kustomize's annotations of an object are wrong"
-	crash            = "kustomize's library crashed on it"
 	seeMore          = "run kustomize build to see more"
 )
 
@@ -35,7 +37,7 @@ func (j *Job) build(f *files) (out Result) {
 	})
 	switch {
 	case panics.Is(err):
-		return Result{Problem: crash, Hint: seeMore}
+		return Result{Refusal: Crash}
 	case err != nil:
 		return Result{Refusal: err.Error()}
 	case problem.Problem != "":
@@ -79,7 +81,7 @@ func (j *Job) objects(built resmap.ResMap) (out, problem Result) {
 			return wrong(wrongAnnotations, "remove kustomize's annotations from the objects")
 		}
 		if size += sizeOf(r.YNode(), MaxBytes-size); size > MaxBytes {
-			return wrong(fmt.Sprintf("has more than %d bytes of objects", MaxBytes), "split it")
+			return wrong(fmt.Sprintf("has more than %d MiB of objects", MaxBytes>>20), "split it")
 		}
 		if o.Text, err = r.AsYAML(); err != nil {
 			return wrong("an object cannot be written as YAML", seeMore)
@@ -160,6 +162,16 @@ func label(built resmap.ResMap, name, value string) error {
 		}
 	}
 	return nil
+}
+
+// SizeOf estimates the size of a YAML document whose aliases are expanded, or returns any number above limit.
+func SizeOf(text string, limit int) int {
+	var node kyaml.Node
+	var value any
+	if !strings.Contains(text, "&") || kyaml.Unmarshal([]byte(text), &node) != nil || node.Decode(&value) != nil {
+		return len(text) // an alias of what contains it cannot be decoded
+	}
+	return max(len(text), sizeOf(&node, limit))
 }
 
 // sizeOf estimates the size of a node as YAML without writing it, or returns any number above limit. Aliases make it

@@ -41,7 +41,8 @@ type Job struct {
 // Result is what kustomize made of a job.
 type Result struct {
 	Objects []Object
-	// Refusal is why kustomize failed, in its own words, which can quote values of Secrets. Empty: it did not.
+	// Refusal is why kustomize failed, in its own words, which can quote values of Secrets, or [Crash]. Empty: it did
+	// not.
 	Refusal string
 	// Problem is why the objects cannot be used, without values.
 	Problem, Hint string
@@ -116,7 +117,7 @@ func (f *Failure) Error() string {
 	case worker.Inherited:
 		return "takes kustomize more than the " + f.Limits.CPU.String() + " of processor time that ulimit -t allows"
 	case worker.Output:
-		return fmt.Sprintf("has more than %d bytes of objects", MaxBytes)
+		return fmt.Sprintf("has more than %d MiB of objects", MaxBytes>>20)
 	}
 	return fmt.Sprintf("needs more than %d MiB of memory to build", f.Limits.MemoryBytes>>20)
 }

@@ -199,7 +199,7 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		return nil, r.place(*p)
 	}
 	if r.Variables != nil {
-		if docs, err = r.substitute(docs); err != nil {
+		if docs, err = r.substitute(ctx, docs); err != nil {
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package roots
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,18 +10,20 @@ import (
 	"strings"
 
 	"github.com/fluxcd/pkg/envsubst"
+	"github.com/fluxcd/pkg/envsubst/parse"
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
 	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // substituteKey is the label or annotation that, with the value "disabled", excludes an object from substitution.
 const substituteKey = "kustomize.toolkit.fluxcd.io/substitute"
 
-// maxSubstituted limits the bytes of one object after substitution.
-const maxSubstituted = 64 << 20
+// maxExpressions limits the ${...} of one object: the library goes one level deeper for each.
+const maxExpressions = 1 << 20
 
 // Variables replace ${NAME} in built objects, with the library that Flux uses.
 type Variables struct {
@@ -44,20 +47,33 @@ func (v *Variables) unknown(name string) string {
 	return v.Missing
 }
 
-// substitute replaces the variables in documents. As in Flux, a variable without a value is replaced by nothing.
-func (v *Variables) substitute(docs []manifest.Built,
+// errTooLarge means that objects are too large after substitution.
+var errTooLarge = errors.New("the objects are too large")
+
+// substitute replaces the variables in documents. As in Flux, a variable without a value is replaced by nothing. If the
+// documents would be larger than those of a kustomization may be, the error is errTooLarge.
+func (v *Variables) substitute(ctx context.Context, docs []manifest.Built,
 	blame func(manifest.Built, string) error) ([]manifest.Built, error) {
 	out := slices.Clone(docs)
+	largest, size := 0, 0
+	for _, doc := range docs {
+		if bytes.Count(doc.Text, []byte("${")) > maxExpressions {
+			return nil, blame(doc, fmt.Sprintf("the object has more than %d variables", maxExpressions))
+		}
+		if largest += v.maxSize(string(doc.Text)); largest > kustomizer.MaxBytes {
+			return nil, errTooLarge
+		}
+	}
 	for i, doc := range docs {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
 		before := string(doc.Text)
 		if !strings.Contains(before, "${") || isSubstitutionDisabled(doc.Text) {
 			continue
 		}
 		v := v.identifying(before)
 		text := v.withoutOperators(before)
-		if v.maxSize(text) > maxSubstituted {
-			return nil, blame(doc, "with its variables replaced, the object would be too large")
-		}
 		secret := maps.Clone(doc.Secret)
 		if secret == nil {
 			secret = map[string]string{}
@@ -77,6 +93,9 @@ func (v *Variables) substitute(docs []manifest.Built,
 		})
 		if err != nil { // it only quotes the object
 			return nil, blame(doc, "a ${...} in the object is not a valid Flux variable")
+		}
+		if size += kustomizer.SizeOf(after, kustomizer.MaxBytes); size > kustomizer.MaxBytes {
+			return nil, errTooLarge
 		}
 		object, err := yaml.YAMLToJSON([]byte(after))
 		if err == nil {
@@ -236,32 +255,39 @@ func asYAML(object []byte) (string, error) {
 	return string(text), err
 }
 
-// maxSize returns an upper bound of the size of a text after substitution. Expressions can be nested: each level can
-// replace every character of the level below by a value.
+// maxSize returns an upper bound of the size of a text after substitution, without what aliases repeat. Any size above
+// [kustomizer.MaxBytes] is too large.
 func (v *Variables) maxSize(text string) int {
-	longest := 1
-	for name, value := range v.Values {
-		if strings.Contains(text, name) {
-			longest = max(longest, len(value))
-		}
+	if !strings.Contains(text, "${") || isSubstitutionDisabled([]byte(text)) {
+		return len(text)
 	}
-	depth, deepest := 0, 1
-	for i := range len(text) {
-		switch {
-		case strings.HasPrefix(text[i:], "${"):
-			depth++
-			deepest = max(deepest, depth)
-		case text[i] == '}' && depth > 0:
-			depth--
-		}
+	parsed, err := parse.Parse(text)
+	if err != nil {
+		return len(text) // substitution reports it
 	}
-	size := len(text)
-	for range deepest {
-		if size *= longest; size > maxSubstituted {
-			break
+	return v.maxSizeOf(parsed.Root)
+}
+
+func (v *Variables) maxSizeOf(node parse.Node) int {
+	size := 0
+	switch node := node.(type) {
+	case *parse.TextNode:
+		return len(node.Value)
+	case *parse.ListNode:
+		for _, inner := range node.Nodes {
+			size += v.maxSizeOf(inner)
 		}
+	case *parse.FuncNode:
+		for _, arg := range node.Args {
+			size += v.maxSizeOf(arg)
+		}
+		value := len(v.Values[node.Param])
+		if strings.HasPrefix(node.Name, "/") { // each part of the value can be replaced by the argument
+			size *= value + 1
+		}
+		size += value
 	}
-	return size
+	return min(size, kustomizer.MaxBytes+1)
 }
 
 // isSubstitutionDisabled reports whether an object is excluded from substitution.
@@ -296,14 +322,20 @@ func (o substitutedOrigin) Find(_, path string) (file string, line, column int) 
 }
 
 // substitute replaces the root's variables in the built documents.
-func (r Root) substitute(docs []manifest.Built) ([]manifest.Built, error) {
-	return r.Variables.substitute(docs, func(doc manifest.Built, message string) error {
+func (r Root) substitute(ctx context.Context, docs []manifest.Built) ([]manifest.Built, error) {
+	out, err := r.Variables.substitute(ctx, docs, func(doc manifest.Built, message string) error {
 		d := diag.BuildFailed.At("", "%s", message).
 			WithHint(fmt.Sprintf("correct it, write $${ for a literal ${, or annotate the object with %s: disabled",
 				substituteKey))
 		d.File, d.Line, d.Column = doc.Origin.Find(string(doc.Text), "")
 		return &d
 	})
+	if errors.Is(err, errTooLarge) {
+		return nil, r.place(diag.BuildRefused.At(r.RequestedBy.field("postBuild"),
+			"with their variables replaced, the objects have more than %d MiB", kustomizer.MaxBytes>>20).
+			WithHint("use variables with long values in fewer places, or split the folder"))
+	}
+	return out, err
 }
 
 // WithUnknown returns v with variables whose values are not known, and what there is to say of these.

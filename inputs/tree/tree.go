@@ -102,7 +102,7 @@ func (t *Tree) note(name, what string) {
 
 // step counts a read and checks the limit.
 func (t *Tree) step() error {
-	if err := t.ctx.Err(); err != nil {
+	if err := context.Cause(t.ctx); err != nil {
 		return err
 	}
 	if t.steps++; t.steps > t.maxSteps {

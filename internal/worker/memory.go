@@ -54,8 +54,8 @@ func (m *SharedMemory) take(ctx context.Context, bytes int64) (release func(), e
 		return func() {}, nil
 	}
 	bytes = m.limit(bytes)
-	if err := m.free.Acquire(ctx, bytes); err != nil {
-		return nil, err
+	if m.free.Acquire(ctx, bytes) != nil {
+		return nil, context.Cause(ctx)
 	}
 	m.reserve(bytes)
 	return func() {

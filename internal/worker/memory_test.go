@@ -48,10 +48,11 @@ func TestAQuestionWaitsForMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer give()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("the pass took too long")
+	cancel(late)
 	p := NewPool(Options{Command: []string{"/nonexistent"}, Memory: m})
-	if _, err := p.Ask(ctx, Question{}); !errors.Is(err, context.Canceled) {
+	if _, err := p.Ask(ctx, Question{}); !errors.Is(err, late) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -67,14 +67,14 @@ type Question struct {
 	CPU time.Duration
 }
 
-// Ask sends a question to a worker and returns the answer. An error is a [*Broken], a [*Missing], ctx's, or says that
-// no process can be started.
+// Ask sends a question to a worker and returns the answer. An error is a [*Broken], a [*Missing], ctx's cause, or says
+// that no process can be started.
 func (p *Pool) Ask(ctx context.Context, q Question) ([]byte, error) {
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 	release, err := p.opts.Memory.take(ctx, p.opts.Limits.MemoryBytes)
 	if err != nil {

@@ -52,7 +52,7 @@ func (o *process) ask(ctx context.Context, q Question, limits Limits) ([]byte, e
 	}
 	o.kill()
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 	return nil, o.broken(late.Load(), errors.Is(err, ErrTooLong), limits)
 }

@@ -166,7 +166,7 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 		r.request.Prepare(r.Pipeline, &options)
 	}
 	if len(r.locals) == len(r.Pipeline.Spec.Sources) {
-		options.Timeout = cmp.Or(options.Timeout, requestTimeout)
+		options.RequestTimeout = cmp.Or(options.RequestTimeout, requestTimeout)
 	}
 	output := transport.Remote{URL: r.Pipeline.Spec.Output.URL, Auth: credentials.Output}
 	if err := output.Check(); err != nil && !options.Offline && len(r.locals) == len(r.Pipeline.Spec.Sources) {

@@ -18,6 +18,9 @@ type body struct {
 	at     place
 }
 
+// lineColumn is a line and a column of a file, from 1.
+type lineColumn struct{ line, column int32 }
+
 // contents has the bodies of the objects of one file.
 type contents struct {
 	File         // without data
@@ -25,6 +28,7 @@ type contents struct {
 	opts    Options
 	held    atomic.Pointer[[]body] // nil after [Result.Release]
 	count   int                    // the number of bodies that were released
+	written []lineColumn           // of what was released
 
 	mutex sync.Mutex
 	last  weak.Pointer[[]body] // what was read again last: the objects of a file are of interest together
@@ -65,7 +69,7 @@ func (c *contents) read() *[]body {
 // at returns the contents at another path.
 func (c *contents) at(path string, again func() ([]byte, error)) *contents {
 	out := &contents{File: File{Source: c.Source, Path: path, Again: again}, isBuilt: c.isBuilt, opts: c.opts,
-		count: c.count}
+		count: c.count, written: c.written}
 	if c.held.Load() == nil && again != nil {
 		return out
 	}
@@ -105,7 +109,12 @@ func (r Result) Release() {
 			o.cut()
 		}
 	}
-	r.of.count = len(*r.of.held.Load())
+	held := *r.of.held.Load()
+	r.of.count, r.of.written = len(held), make([]lineColumn, len(held))
+	for i := range held {
+		_, line, column := held[i].at.locate("")
+		r.of.written[i] = lineColumn{int32(line), int32(column)}
+	}
 	r.of.held.Store(nil)
 }
 

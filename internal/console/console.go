@@ -86,7 +86,7 @@ type console struct {
 func Handle(mux *http.ServeMux, o Options) (say func(http.ResponseWriter, *http.Request, Message), err error) {
 	c := &console{Options: o, pages: map[string]*template.Template{}, now: time.Now}
 	for _, name := range [...]string{"list", "pipeline", "remotes", "hierarchy", "explain", "history", "commit",
-		"output", "missing"} {
+		"output", "search", "missing"} {
 		page, err := template.New("layout.html").Funcs(functions()).ParseFS(templates, "templates/layout.html",
 			"templates/parts.html", "templates/"+name+".html")
 		if err != nil {
@@ -95,6 +95,7 @@ func Handle(mux *http.ServeMux, o Options) (say func(http.ResponseWriter, *http.
 		c.pages[name] = page
 	}
 	mux.HandleFunc("GET /{$}", c.serveList)
+	mux.HandleFunc("GET /search", c.serveSearch)
 	mux.HandleFunc("GET /remotes", c.serveRemotes)
 	mux.HandleFunc("GET /pipelines/{name}", c.servePipeline)
 	mux.HandleFunc("POST /pipelines/{name}/pass", c.pass)
@@ -129,6 +130,8 @@ type frame struct {
 	// Section is the entry of the main menu, and Tab the entry of the pipeline's menu, if the page is about one.
 	Section, Tab string
 	Pipeline     string
+	// Find is what was searched for, in the form of the header.
+	Find string
 	// Still pages are not asked for again.
 	Still bool
 	now   time.Time
@@ -195,6 +198,11 @@ type missing struct {
 
 func (c *console) say(w http.ResponseWriter, r *http.Request, m Message) {
 	c.write(w, r, m.Status, "missing", missing{c.frame(r, m.Title, ""), m})
+}
+
+func (c *console) refuseNoPipeline(w http.ResponseWriter, r *http.Request) {
+	c.refuse(w, r, http.StatusNotFound, "no such pipeline",
+		"it may have been removed from the configuration, or renamed")
 }
 
 func (c *console) refuse(w http.ResponseWriter, r *http.Request, status int, message, hint string) {

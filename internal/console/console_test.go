@@ -36,6 +36,7 @@ type fake struct {
 	remotes   []fleet.RemoteStatus
 	problems  diag.List
 	renders   map[string]*explain.Render
+	indexes   map[string]*explain.Index             // of those that are not in renders
 	caches    func(string) ([]*object.Reader, bool) // nil: there are none
 	delivery  *delivery.Store
 }
@@ -45,6 +46,19 @@ func (f *fake) Caches(name string) ([]*object.Reader, bool) {
 		return nil, true
 	}
 	return f.caches(name)
+}
+
+func (f *fake) Explained(name string) (*explain.Render, bool) {
+	r, ok := f.renders[name]
+	return r, ok
+}
+
+func (f *fake) Index(name string) (*explain.Index, bool) {
+	r, ok := f.renders[name]
+	if r == nil {
+		return f.indexes[name], ok
+	}
+	return explain.New(*r).Index(), ok
 }
 
 func (f *fake) Status() []fleet.Status           { return f.pipelines }
@@ -60,7 +74,7 @@ func (f *fake) Pipeline(name string) (fleet.Status, bool) {
 	return fleet.Status{}, false
 }
 
-func (f *fake) handler(t *testing.T) http.Handler {
+func (f *fake) handler(t testing.TB) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
 	_, err := Handle(mux, Options{
@@ -68,10 +82,7 @@ func (f *fake) handler(t *testing.T) http.Handler {
 		Version: "v1.2.3", Log: slog.New(slog.DiscardHandler), Who: func(*http.Request) Person {
 			return Person{MayAct: true}
 		},
-		Explained: explainers.NewStore(func(name string) (*explain.Render, bool) {
-			r, ok := f.renders[name]
-			return r, ok
-		}),
+		Explained: explainers.NewStore(f),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -319,11 +330,6 @@ func TestTheHierarchy(t *testing.T) {
 			[]string{"serviceMonitor/one/s0/0", "in.yaml:14", "agent-config.secret.yaml:"}},
 		"a miss": {"a/explain?object=ServiceMonitor/one/s1", 200,
 			[]string{"one label away", "set label team=a on ServiceMonitor/one/s1"}},
-		"a search": {"a/hierarchy?q=team%3Da", 200, []string{"Found: 1 object"}},
-		"a hostile one": {"a/hierarchy?q=%3Cscript%3Ealert(1)%3C/script%3E", 200,
-			[]string{"Found: 0 objects", "&lt;script&gt;alert(1)&lt;/script&gt;"}},
-		"too long": {"a/hierarchy?q=" + strings.Repeat("x", explainers.MaxQueryBytes+1), 400,
-			[]string{"the query has more than"}},
 		"no object":   {"a/explain?object=ServiceMonitor/one/s9", 404, []string{"did you mean"}},
 		"no pipeline": {"x/hierarchy", 404, []string{"no such pipeline"}},
 		"not kept":    {"evicted/hierarchy", 503, []string{"agentry trigger evicted"}},

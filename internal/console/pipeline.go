@@ -46,8 +46,7 @@ func (c *console) find(w http.ResponseWriter, r *http.Request) (row, bool) {
 	name := r.PathValue("name")
 	s, ok := c.Fleet.Pipeline(name)
 	if !ok {
-		c.refuse(w, r, http.StatusNotFound, "no such pipeline",
-			"it may have been removed from the configuration, or renamed")
+		c.refuseNoPipeline(w, r)
 		return row{}, false
 	}
 	for _, d := range c.Fleet.Definitions() {

@@ -63,6 +63,9 @@ type gallery struct {
 // Explained returns the same render for each pipeline.
 func (g gallery) Explained(string) (*explain.Render, bool) { return g.render, true }
 
+// Index returns the names of that render.
+func (g gallery) Index(string) (*explain.Index, bool) { return indexOf(g.render, true) }
+
 // quickstart is the example of the quickstart, with the mistake that its page makes.
 func quickstart(t *testing.T) *explain.Render {
 	t.Helper()

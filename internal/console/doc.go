@@ -9,6 +9,7 @@
 //	/pipelines/NAME/output/PATH     its units, the files of a unit, or the lines of a file: ?line=N#LN
 //	POST /pipelines/NAME/pass       asks for a pass
 //	/search                         objects, jobs, writers, files and commits of all: ?q=WORDS&in=GROUP&pipeline=NAME
+//	/codes/CODE                     what the code of a finding means, and what to do
 //	/remotes                        the repositories, and when they were asked last
 //
 // Pages are made here, and whole without scripts: what a page shows is in its address, and forms send queries. The one

@@ -169,7 +169,7 @@ func pipelinesFound(rows []row, words string) foundGroup {
 	for _, r := range rows {
 		if has(r, words) {
 			g.Found = append(g.Found, foundRow{Text: r.Name, Link: r.Link(), State: r.State.Word, Class: r.State.Class,
-				Details: r.Why, Pipeline: r.Name})
+				Details: r.Brief(), Pipeline: r.Name})
 		}
 	}
 	g.Total = len(g.Found)

@@ -303,7 +303,8 @@ func TestASlashLeadsToTheSearch(t *testing.T) {
 	service := admin(t, many(3), nil)
 	s := visit(t, chromium(t), service.URL+"/pipelines/cluster-0001", looks()[1])
 	// A key as a keyboard sends it: what a page prevents is not written.
-	slash := command(input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "/", Text: "/"})
+	slash := command(input.DispatchKeyEvent,
+		input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "/", Text: "/"})
 	write := func(text string) {
 		for _, key := range text {
 			do(t, s.tab, chromedp.KeyEvent(string(key)))
@@ -397,6 +398,7 @@ func TestThePagesOfTheService(t *testing.T) {
 					"ServiceMonitor/team-shop/checkout", "Not searched", "another-replicas"}},
 				"not found": {path: "/search?q=" + strings.Repeat("nothing", 40), isolated: true,
 					says: []string{"Found: 0 results"}},
+				"code":         {path: "/codes/unknown-field", says: []string{"unknown-field", "error"}},
 				"not searched": {path: "/search", says: []string{"Write words above"}},
 				"one": {path: "/pipelines/prod-eu", isolated: true, says: []string{
 					"prod-eu", "Stalled", hostile, "cannot be reached", "left out", "the whole unit is held",

@@ -27,27 +27,27 @@ const (
 )
 
 // Names are names that a search finds. They outlive the objects that have them, so they take little memory: the text
-// once, in lower case, and the places of its capital letters.
+// once, in lower case, and the places of its capital letters. The fields are there to be stored.
 type Names struct {
-	// unit is the unit whose names they are; empty for objects, which can be in several.
-	unit     string
-	text     []byte
-	capitals []byte // how far each is from the one before it, as varints
-	rows     []nameRow
+	// Unit is the unit whose names they are; empty for objects, which can be in several.
+	Unit     string
+	Text     []byte
+	Capitals []byte // how far each is from the one before it, as varints
+	Rows     []NameRow
 }
 
-// nameRow is one name. Text and capitals begin where those of the row before end.
-type nameRow struct {
-	text, capitals uint32 // their ends
-	line           uint32
-	group          Group
+// NameRow is one name. Its text and capitals begin where those of the row before end.
+type NameRow struct {
+	Text, Capitals uint32 // their ends
+	Line           uint32
+	Group          Group
 }
 
 // separator is between the fields of a row, and in no word of a query.
 const separator = "\x00"
 
 // NewNames returns the names of a unit, to which nothing has been added yet.
-func NewNames(unit string) *Names { return &Names{unit: unit} }
+func NewNames(unit string) *Names { return &Names{Unit: unit} }
 
 // AddFile adds a file of the unit, below its folder.
 func (n *Names) AddFile(path string, object manifest.ID) { n.add(Files, 0, path, object.String()) }
@@ -107,42 +107,42 @@ func idText(o diag.Object) string { return manifest.IDOf(o).String() }
 
 // Clip drops the memory that more names would need.
 func (n *Names) Clip() *Names {
-	n.text, n.capitals, n.rows = slices.Clip(n.text), slices.Clip(n.capitals), slices.Clip(n.rows)
+	n.Text, n.Capitals, n.Rows = slices.Clip(n.Text), slices.Clip(n.Capitals), slices.Clip(n.Rows)
 	return n
 }
 
 func (n *Names) add(group Group, line int, fields ...string) {
-	begin, last := len(n.text), 0
+	begin, last := len(n.Text), 0
 	for i, field := range fields {
 		if i > 0 {
-			n.text = append(n.text, separator...)
+			n.Text = append(n.Text, separator...)
 		}
-		n.text = append(n.text, strings.ReplaceAll(field, separator, "\uFFFD")...)
+		n.Text = append(n.Text, strings.ReplaceAll(field, separator, "\uFFFD")...)
 	}
-	for i, c := range n.text[begin:] {
+	for i, c := range n.Text[begin:] {
 		if 'A' <= c && c <= 'Z' {
-			n.text[begin+i] = c + 'a' - 'A'
-			n.capitals = binary.AppendUvarint(n.capitals, uint64(i-last))
+			n.Text[begin+i] = c + 'a' - 'A'
+			n.Capitals = binary.AppendUvarint(n.Capitals, uint64(i-last))
 			last = i
 		}
 	}
-	n.rows = append(n.rows, nameRow{uint32(len(n.text)), uint32(len(n.capitals)), uint32(line), group})
+	n.Rows = append(n.Rows, NameRow{uint32(len(n.Text)), uint32(len(n.Capitals)), uint32(line), group})
 }
 
 // lower returns the text of a row as a search sees it.
 func (n *Names) lower(i int) []byte {
 	begin := uint32(0)
 	if i > 0 {
-		begin = n.rows[i-1].text
+		begin = n.Rows[i-1].Text
 	}
-	return n.text[begin:n.rows[i].text]
+	return n.Text[begin:n.Rows[i].Text]
 }
 
 // entry returns a row as it was added.
 func (n *Names) entry(i int) Entry {
-	text, capitals := bytes.Clone(n.lower(i)), n.capitals[:n.rows[i].capitals]
+	text, capitals := bytes.Clone(n.lower(i)), n.Capitals[:n.Rows[i].Capitals]
 	if i > 0 {
-		capitals = capitals[n.rows[i-1].capitals:]
+		capitals = capitals[n.Rows[i-1].Capitals:]
 	}
 	for at := uint64(0); len(capitals) > 0; {
 		step, size := binary.Uvarint(capitals)
@@ -150,11 +150,11 @@ func (n *Names) entry(i int) Entry {
 		text[at] -= 'a' - 'A'
 	}
 	fields := strings.Split(string(text), separator)
-	e := Entry{Unit: n.unit}
-	switch n.rows[i].group {
+	e := Entry{Unit: n.Unit}
+	switch n.Rows[i].Group {
 	case Objects, Referred:
 		e.setID(fields[0])
-		e.File, e.State, e.Line = fields[1], State(fields[2]), int(n.rows[i].line)
+		e.File, e.State, e.Line = fields[1], State(fields[2]), int(n.Rows[i].Line)
 		for _, label := range fields[3:] {
 			if e.Labels == nil {
 				e.Labels = map[string]string{}
@@ -183,5 +183,5 @@ func (e *Entry) setID(text string) {
 // bytes returns the memory that the names take.
 func (n *Names) bytes() int64 {
 	const perRow = 16
-	return int64(len(n.unit) + len(n.text) + len(n.capitals) + perRow*len(n.rows))
+	return int64(len(n.Unit) + len(n.Text) + len(n.Capitals) + perRow*len(n.Rows))
 }

@@ -184,11 +184,11 @@ func Words(query string) (out []string) {
 // In looks in the index of a pipeline. The pipeline may be empty, if its name does not matter.
 func (s *Search) In(pipeline string, ix *Index) {
 	for _, n := range ix.tables {
-		words := s.missing(strings.ToLower(pipeline + separator + n.unit))
-		for i := range n.rows {
+		words := s.missing(strings.ToLower(pipeline + separator + n.Unit))
+		for i := range n.Rows {
 			text := n.lower(i)
 			if hasAll(text, words) {
-				s.found[n.rows[i].group].add(rank(text, words), found{pipeline, n, i})
+				s.found[n.Rows[i].Group].add(rank(text, words), found{pipeline, n, i})
 			}
 		}
 	}

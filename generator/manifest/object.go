@@ -198,8 +198,8 @@ func (o *Object) Position(path string) (line, column int) { return o.place().pos
 // the object was built.
 func (o *Object) Written() (file string, line, column int) {
 	if o.of.held.Load() == nil && !o.of.isBuilt {
-		at := o.of.written[o.n]
-		return o.of.Path, int(at.line), int(at.column)
+		at := o.of.begins[o.n]
+		return o.of.Path, int(at.Line), int(at.Column)
 	}
 	return o.place().locate("")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/explainers"
 )
@@ -199,18 +200,34 @@ func rendered(key, name string, found explain.SearchResult) foundGroup {
 	return g
 }
 
-// commitsFound returns the latest commits of pipelines whose ids begin with one of the words.
+// commitsFound returns the latest commits of pipelines whose id begins with one of the words, or whose subject has them
+// all. Some of them may be in the name of the pipeline.
 func commitsFound(rows []row, words []string) foundGroup {
 	g := foundGroup{Key: "commits", Name: "Commits"}
-	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return len(word) < minCommit })
-	is := func(commit string) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(commit, word) })
+	isID := func(k knownCommit) bool {
+		return slices.ContainsFunc(words, func(word string) bool {
+			return len(word) >= minCommit && strings.HasPrefix(k.id, word)
+		})
+	}
+	isSubject := func(k knownCommit, pipeline string) bool {
+		subject, context := strings.ToLower(k.subject), strings.ToLower(pipeline)
+		in := 0
+		for _, word := range words {
+			switch {
+			case strings.Contains(subject, word):
+				in++
+			case !strings.Contains(context, word):
+				return false
+			}
+		}
+		return in > 0
 	}
 	for _, r := range rows {
 		for _, k := range r.commits() {
-			if is(k.id) {
-				g.Found = append(g.Found, foundRow{Text: short(k.id), Details: k.of, Pipeline: r.Name,
-					Link: commitPageLink(r.Name, k.output)})
+			if isID(k) || isSubject(k, r.Name) {
+				text := strings.TrimSpace(short(k.id) + " " + k.subject)
+				g.Found = append(g.Found, foundRow{Text: text, Link: commitPageLink(r.Name, k.output), Details: k.of,
+					Pipeline: r.Name})
 			}
 		}
 	}
@@ -219,29 +236,31 @@ func commitsFound(rows []row, words []string) foundGroup {
 }
 
 // knownCommit is a commit that a pipeline read or made, and the commit of the output branch that was rendered from it,
-// or that it is.
-type knownCommit struct{ id, of, output string }
+// or that it is. The subject is known of input commits.
+type knownCommit struct{ id, subject, of, output string }
 
 // commits returns the latest commits of a pipeline, each once.
 func (r row) commits() (out []knownCommit) {
 	if r.Output == nil {
 		return nil
 	}
-	add := func(id, of, output string) {
-		isKnown := slices.ContainsFunc(out, func(k knownCommit) bool { return k.id == id })
-		if id != "" && output != "" && !isKnown {
-			out = append(out, knownCommit{id, of, output})
+	add := func(k knownCommit) {
+		isKnown := slices.ContainsFunc(out, func(other knownCommit) bool { return other.id == k.id })
+		if k.id != "" && k.output != "" && !isKnown {
+			out = append(out, k)
 		}
 	}
-	add(r.Output.Commit, "output branch "+r.Output.Branch, r.Output.Commit)
+	branch := "output branch " + r.Output.Branch
+	input := func(s gitsync.SourceStatus) string { return "input " + repositoryName(s.URL) + ", " + s.Ref }
+	add(knownCommit{r.Output.Commit, "", branch, r.Output.Commit})
 	for _, s := range r.Sources {
-		add(s.Commit, "input "+repositoryName(s.URL)+", "+s.Ref, r.Output.Commit)
+		add(knownCommit{s.Commit, s.Subject, input(s), r.Output.Commit})
 	}
 	for _, h := range r.History {
 		output := strings.TrimPrefix(h.Digest, "sha1:")
-		add(output, "output branch "+r.Output.Branch, output)
-		if _, input, ok := strings.Cut(h.Metadata["originRevision"], "sha1:"); ok && len(r.Sources) > 0 {
-			add(input, "input "+repositoryName(r.Sources[0].URL)+", "+r.Sources[0].Ref, output)
+		add(knownCommit{output, "", branch, output})
+		if _, commit, ok := strings.Cut(h.Metadata["originRevision"], "sha1:"); ok && len(r.Sources) > 0 {
+			add(knownCommit{commit, h.Metadata["originSubject"], input(r.Sources[0]), output})
 		}
 	}
 	return out

@@ -28,7 +28,7 @@ func searched() *fake {
 		s.Output = &gitsync.OutputStatus{Branch: "out", Commit: "abcdef0123"}
 	}
 	prod.History = meta.History{{Digest: "sha1:feedbeef01", Metadata: map[string]string{
-		"originRevision": "main@sha1:c0ffee0001"}}}
+		"originRevision": "main@sha1:c0ffee0001", "originSubject": "Scrape the Checkout"}}}
 	gone := good("gone")
 	gone.LastPass = &fleet.PassStatus{}
 	return &fake{
@@ -62,7 +62,9 @@ func TestSearch(t *testing.T) {
 			`href="/pipelines/prod/output/m/agent/agent-config.secret.yaml"`, "Secret/m/agent-config"}, "found-jobs"},
 		"an output commit": {"q=FEEDBEEF", 200, []string{`href="/pipelines/prod/commits/feedbeef01"`,
 			"output branch out"}, "found-objects"},
-		"an input commit":           {"q=c0ffee", 200, []string{`href="/pipelines/prod/commits/feedbeef01"`, "input org/p"}, "found-objects"},
+		"an input commit": {"q=c0ffee", 200, []string{`href="/pipelines/prod/commits/feedbeef01"`, "input org/p"}, "found-objects"},
+		"a subject": {"q=scrape+checkout+prod", 200, []string{"Found: 1 result", "c0ffee0 Scrape the Checkout"},
+			"found-objects"},
 		"too little of a commit":    {"q=c0f", 200, []string{"Found: 0 results", "Nothing has all of these"}, "c0ffee"},
 		"one group":                 {"q=one&in=jobs", 200, []string{"found-jobs", `id="in-jobs" href`}, "found-objects"},
 		"a group that is not there": {"q=one&in=x", 200, []string{"found-jobs", "found-objects"}, "in=x"},

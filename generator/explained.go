@@ -21,6 +21,7 @@ func (out *Output) Explained() explain.Render {
 		name, h, held := u.Name, u.Hierarchy, u.Held
 		of.Units = append(of.Units, explain.Unit{
 			Name: name, Hierarchy: h, Paused: u.Paused, Failed: u.Failed, Held: held, Runtime: u.Runtime,
+			Names: u.names,
 			Print: func() explain.Printed { return r.explained(name, h, held) },
 		})
 	}

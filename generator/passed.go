@@ -79,6 +79,7 @@ func (p passThrough) unit(name string, objects []*manifest.Object) *Unit {
 		u.Files = append(u.Files, File{Path: KustomizationFile, Data: Kustomization(resources), Manifest: true})
 	}
 	slices.SortFunc(u.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	u.names = namesOf(name, nil, u.Files)
 	return u
 }
 

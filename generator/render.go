@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/compile/integration"
 	"github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/hold"
 	"github.com/agentry-dev/agentry/generator/ignore"
@@ -247,6 +248,7 @@ type rendered struct {
 	files []File
 	jobs  map[manifest.ID]int
 	needs []rbac.Need
+	names *explain.Names
 	// matched are the numbers of the changes that match an object.
 	matched map[int]bool
 }
@@ -279,7 +281,8 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set,
 			return out
 		}
 	}
-	out.Result = rendered{printed, config.Jobs(), rbac.Needs(config.All()...), matched}
+	out.Result = rendered{printed, config.Jobs(), rbac.Needs(config.All()...),
+		namesOf(h.Name(), config.All(), printed), matched}
 	return out
 }
 

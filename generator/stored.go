@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/rbac"
 )
@@ -19,6 +20,7 @@ type StoredUnit struct {
 	Needs   []rbac.Need
 	Matched map[int]bool
 	Diags   diag.List
+	Names   *explain.Names
 
 	Objects      []int
 	Dependencies map[manifest.ID]int // -1 if there is none
@@ -34,7 +36,7 @@ func (u *Unit) Stored(number func(*manifest.Object) int) (StoredUnit, bool) {
 		return StoredUnit{}, false
 	}
 	out := StoredUnit{Name: u.Name, Runtime: u.Runtime, Files: slices.Clone(u.Files), Inputs: u.Inputs, Jobs: u.Jobs,
-		Needs: u.needs, Matched: u.matched, Diags: u.diags, Objects: make([]int, len(b.objects)),
+		Needs: u.needs, Matched: u.matched, Diags: u.diags, Names: u.names, Objects: make([]int, len(b.objects)),
 		Dependencies: make(map[manifest.ID]int, len(b.dependencies)), About: b.diags, HasAccount: b.hasAccount}
 	for i := range out.Files {
 		f := &out.Files[i]
@@ -66,7 +68,7 @@ func Restored(units []StoredUnit, objects []*manifest.Object) *Output {
 	for i := range units {
 		s := &units[i]
 		u := &Unit{Name: s.Name, Runtime: s.Runtime, Files: s.Files, Inputs: s.Inputs, Jobs: s.Jobs, needs: s.Needs,
-			matched: s.Matched, diags: s.Diags, isLean: true, isStripped: true,
+			matched: s.Matched, diags: s.Diags, names: s.Names, isLean: true, isStripped: true,
 			basis: basis{objects: make([]*manifest.Object, len(s.Objects)),
 				dependencies: make(map[manifest.ID]*manifest.Object, len(s.Dependencies)), diags: s.About,
 				hasAccount: s.HasAccount}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/hold"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -38,7 +39,8 @@ type Unit struct {
 	// Runtime is the name of the program that its pods run. It is empty if the unit is passed through.
 	Runtime string
 
-	needs   []rbac.Need  // of its pods, in the Kubernetes API
+	needs   []rbac.Need // of its pods, in the Kubernetes API
+	names   *explain.Names
 	matched map[int]bool // the numbers of the changes that match one of its objects
 	diags   diag.List
 	basis   basis
@@ -107,7 +109,8 @@ func newUnit(h *hierarchy.Hierarchy, out hold.Outcome[rendered]) *Unit {
 	u := &Unit{
 		Name: h.Name(), Files: out.Result.files, Inputs: out.Inputs, Jobs: out.Result.jobs, Held: out.Held,
 		Failed:    out.Failed,
-		Hierarchy: out.Hierarchy, needs: out.Result.needs, matched: out.Result.matched, diags: out.Diags,
+		Hierarchy: out.Hierarchy, needs: out.Result.needs, names: out.Result.names, matched: out.Result.matched,
+		diags: out.Diags,
 	}
 	for i := range u.diags {
 		u.diags[i].Units = []string{u.Name}
@@ -115,6 +118,20 @@ func newUnit(h *hierarchy.Hierarchy, out hold.Outcome[rendered]) *Unit {
 	slices.SortFunc(u.Inputs, manifest.ID.Compare)
 	u.Inputs = slices.Compact(u.Inputs)
 	return u
+}
+
+// namesOf returns the names of a unit that a search finds. It has configurations or not.
+func namesOf(unit string, configs []*model.Config, files []File) *explain.Names {
+	names := explain.NewNames(unit)
+	for _, c := range configs {
+		names.AddConfig(c)
+	}
+	for i := range files {
+		if f := &files[i]; f.Object != (manifest.ID{}) {
+			names.AddFile(f.Path, f.Object)
+		}
+	}
+	return names.Clip()
 }
 
 // files prints the objects of a unit, and the kustomization that lists them.

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
@@ -151,8 +152,9 @@ func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip sou
 	}
 	s.commits, s.bases = append(s.commits, commit), append(s.bases, last.Base)
 	s.inputs.Sources = append(s.inputs.Sources, publish.Source{URL: url, Ref: ref, Commit: commit})
+	subject, _ := committext.SplitMessage(commit.Message)
 	p.report.Sources = append(p.report.Sources,
 		SourceStatus{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: lastgood.CommitRef(commit).Date,
-			Stale: stale != nil})
+			Subject: subject, Stale: stale != nil})
 	return nil
 }

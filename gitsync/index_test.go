@@ -3,6 +3,8 @@ package gitsync_test
 import (
 	"fmt"
 	"testing"
+
+	"github.com/agentry-dev/agentry/generator/explain"
 )
 
 // manyTeams are n teams with an agent and ten monitors each.
@@ -38,5 +40,12 @@ func TestANewProcessGoesOnFromTheIndex(t *testing.T) {
 	}
 	if got := report.Units; len(got) != 40 {
 		t.Errorf("%d units", len(got))
+	}
+	// A search finds names of what was neither parsed nor rendered again.
+	search := explain.NewSearch("team-9/m3", 1)
+	search.In("", explain.New(*report.Explained).Index())
+	object, job := search.Result(explain.Objects), search.Result(explain.Jobs)
+	if object.Total != 1 || object.Entries[0].Line != 1 || job.Total != 1 {
+		t.Errorf("the search finds %+v and %+v", object, job)
 	}
 }

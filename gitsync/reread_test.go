@@ -36,6 +36,9 @@ func TestACacheThatIsDamagedWhileObjectsAreReleased(t *testing.T) {
 		t.Fatalf("%d packs are damaged: %v", damaged, err)
 	}
 	runtime.GC() // of what was read again last
+	if found := explain.New(*explained).Index().Search("web", 1); found.Total != 2 || found.Entries[0].Line != 1 {
+		t.Errorf("the names of objects that cannot be read again: %+v", found)
+	}
 	if err := printed(explained); err == nil || panics.Is(err) || !strings.Contains(err.Error(), "in/a/") {
 		t.Errorf("the explanation of objects that cannot be read again: %v", err)
 	}

@@ -15,6 +15,8 @@ type SourceStatus struct {
 	// Commit is the input commit, empty before the first pass, and Date its committer's.
 	Commit string    `json:"commit"`
 	Date   time.Time `json:"date,omitzero"`
+	// Subject is the first line of the commit's message.
+	Subject string `json:"subject,omitempty"`
 	// Stale says that the source could not be read: the commit is the one that the output was last rendered from.
 	Stale bool `json:"stale"`
 }

@@ -70,6 +70,7 @@ func BenchmarkSearch(b *testing.B) {
 		}
 	})
 	ix := x.Index()
+	b.ReportMetric(float64(ix.Bytes())/1e6, "MB")
 	for _, query := range []string{"service-99999", "team=7 rendered", "nothing has this"} {
 		b.Run(query, func(b *testing.B) {
 			for b.Loop() {

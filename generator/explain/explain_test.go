@@ -1,18 +1,21 @@
 package explain_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/fluxcd/pkg/apis/kustomize"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/generator/runtimes"
 )
@@ -111,14 +114,14 @@ func TestMisses(t *testing.T) {
 				t.Fatalf("%t %+v", ok, e)
 			}
 			m := e.Misses[0]
-			if diff := cmp.Diff(test.want, append(m.Reasons, m.Away)); diff != "" {
+			if diff := gocmp.Diff(test.want, append(m.Reasons, m.Away)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			var changes []string
 			for _, c := range m.Changes {
 				changes = append(changes, c.String())
 			}
-			if diff := cmp.Diff(test.changes, changes); diff != "" {
+			if diff := gocmp.Diff(test.changes, changes); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			instance, _ := x.Explain(manifest.ID{Kind: "MetricsInstance", Namespace: "m", Name: "main"})
@@ -141,7 +144,7 @@ func TestNearestComeFirst(t *testing.T) {
 	for _, m := range e.Misses {
 		got = append(got, m.By.Name)
 	}
-	if diff := cmp.Diff([]string{"main", "far", "none"}, got); diff != "" {
+	if diff := gocmp.Diff([]string{"main", "far", "none"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -254,14 +257,70 @@ func TestResolve(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	ix := explainer(t, generator.Options{}, with("{}", "{}"), monitor).Index()
-	for query, want := range map[string]int{"": 3, "shop": 1, "SHOP one": 1, "team=a": 1,
-		"servicemonitor 1.yaml rendered": 1, "shop two": 0, "/m/": 2} {
+	for query, want := range map[string]int{"": 4, "shop": 1, "SHOP one": 1, "team=a": 1,
+		"servicemonitor 1.yaml rendered": 1, "shop two": 0, "/m/": 3, "secret/m/login": 1} {
 		if got := ix.Search(query, 10); got.Total != want || len(got.Entries) != want {
 			t.Errorf("%q finds %d", query, got.Total)
 		}
 	}
-	if got := ix.Search("", 1); got.Total != 3 || len(got.Entries) != 1 || got.Entries[0].Kind != "GrafanaAgent" {
+	got := ix.Search("", 1)
+	if got.Total != 4 || got.More() != 3 || len(got.Entries) != 1 || got.Entries[0].Kind != "GrafanaAgent" {
 		t.Errorf("%+v", got)
+	}
+	want := explain.Entry{State: explain.Rendered, Object: explain.Object{Kind: "ServiceMonitor", Namespace: "one",
+		Name: "shop", File: "1.yaml", Line: 1, Labels: map[string]string{"team": "a"}}}
+	if diff := gocmp.Diff([]explain.Entry{want}, ix.Search("shop", 1).Entries); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestSearchInPipelines finds names of all groups, and words in the name of a pipeline.
+func TestSearchInPipelines(t *testing.T) {
+	const login = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: m}\n" +
+		"stringData: {user: hunter3, pass: hunter4}\n"
+	ix := explainer(t, generator.Options{Secrets: "plaintext"}, with("{}", "{}"), monitor,
+		strings.ReplaceAll(monitor, "name: shop", "name: shopping"), login).Index()
+	for query, want := range map[string][]string{
+		"shop":        {"4 ServiceMonitor/one/shop", "4 serviceMonitor/one/shop/0", "0", "0"},
+		"shop prod":   {"2 ServiceMonitor/one/shop", "2 serviceMonitor/one/shop/0", "0", "0"},
+		"prod":        {"0", "0", "0", "0"},
+		"m/agent":     {"2 GrafanaAgent/m/agent", "0", "0", "8 agent-config.secret.yaml"},
+		"example.com": {"0", "0", "2 https://<redacted>@x.example.com/push", "0"},
+		"hunter":      {"0", "0", "0", "0"},
+	} {
+		s := explain.NewSearch(query, 1)
+		s.In("prod", ix)
+		s.In("test", ix)
+		var got []string
+		for _, g := range []explain.Group{explain.Objects, explain.Jobs, explain.Writers, explain.Files} {
+			found := s.Result(g)
+			line := strconv.Itoa(found.Total)
+			for _, e := range found.Entries {
+				line += " " + cmp.Or(e.Text, e.ID().String())
+			}
+			got = append(got, line)
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: -want +got:\n%s", query, diff)
+		}
+	}
+}
+
+// TestWhatIsPassedThrough is explained, and found with its file.
+func TestWhatIsPassedThrough(t *testing.T) {
+	kinds, _, _, _ := passthrough.Parse([]string{"PrometheusRule"})
+	r := manifest.Parse(manifest.File{Path: "a.yaml", Data: []byte("apiVersion: monitoring.coreos.com/v1\n" +
+		"kind: PrometheusRule\nmetadata: {name: alerts, namespace: one}\nspec: {groups: []}\n")},
+		manifest.Options{PassThrough: kinds})
+	x := explain.New(generator.Render(manifest.NewSet(r), generator.Options{}, nil).Explained())
+	e, ok := x.Explain(manifest.ID{Kind: "PrometheusRule", Namespace: "one", Name: "alerts"})
+	if !ok || e.State != explain.Rendered || e.Why != "it is passed through" {
+		t.Errorf("%+v", e)
+	}
+	s := explain.NewSearch("alerts", 1)
+	s.In("", x.Index())
+	if objects, files := s.Result(explain.Objects), s.Result(explain.Files); objects.Total != 1 || files.Total != 1 {
+		t.Errorf("%+v %+v", objects, files)
 	}
 }
 

@@ -30,16 +30,19 @@ type Render struct {
 	Show func(file string) string
 }
 
-// Unit is the output of one GrafanaAgent and everything that it discovers.
+// Unit is the output of one GrafanaAgent and everything that it discovers, or objects that are passed through.
 type Unit struct {
-	// Name is namespace/name of the GrafanaAgent.
+	// Name is namespace/name of the GrafanaAgent, and the unit's folder.
 	Name string
-	// Hierarchy has stand-ins instead of held objects, and the objects that are left out.
+	// Hierarchy has stand-ins instead of held objects, and the objects that are left out. It is nil if the unit is
+	// passed through.
 	Hierarchy      *hierarchy.Hierarchy
 	Paused, Failed bool
 	Held           []hold.Held
 	// Runtime is the name of the program that its pods run.
 	Runtime string
+	// Names are the names of its jobs, writers and files. They may be nil.
+	Names *Names
 	// Print returns the output of the unit. It is called at most once, when an explanation needs it.
 	Print func() Printed
 }
@@ -75,16 +78,19 @@ type inputs struct {
 	byID    map[manifest.ID]*manifest.Object
 	found   map[diag.Object]diag.List // findings by their object, whose APIVersion is empty here
 	users   map[manifest.ID][]Use     // what refers to each Secret and ConfigMap; nil until somebody asks
-	fields  map[fieldKey]Field        // positions of fields, as a cache
+	// mentions are the Secrets and ConfigMaps that objects refer to; nil until somebody asks.
+	mentions map[manifest.ID]bool
+	fields   map[fieldKey]Field // positions of fields, as a cache
 }
 
 // selectors finds the objects that selectors choose.
 type selectors struct {
 	*inputs
-	// parents are the objects that can select, by the kinds that they select.
+	// parents are the objects that can select, by the kinds that they select; nil until somebody asks.
 	parents map[string][]parent
 	spaces  map[string]labels.Set       // the labels of namespaces
 	matches map[string]map[string]match // namespaces by the text of a selector
+	asked   map[string]labels.Selector  // the selectors of namespaces by their text; nil until somebody asks
 }
 
 // New prepares explanations: it looks at each object once. A unit is printed only when an explanation needs its text.
@@ -98,9 +104,8 @@ func New(r Render) *Explainer {
 		in.found[of] = append(in.found[of], d)
 	}
 	x := &Explainer{
-		selectors: &selectors{inputs: in, parents: map[string][]parent{}, spaces: map[string]labels.Set{},
-			matches: map[string]map[string]match{}},
-		units: map[string]*unit{}, inUnits: map[manifest.ID][]*unit{},
+		selectors: &selectors{inputs: in, spaces: map[string]labels.Set{}, matches: map[string]map[string]match{}},
+		units:     map[string]*unit{}, inUnits: map[manifest.ID][]*unit{},
 	}
 	for i := range r.Units {
 		x.addUnit(&r.Units[i])
@@ -113,11 +118,6 @@ func New(r Render) *Explainer {
 	for kind := range x.objects {
 		slices.SortFunc(x.objects[kind], func(a, b *manifest.Object) int { return a.ID.Compare(b.ID) })
 	}
-	for _, kind := range selectingKinds() {
-		for _, o := range x.objects[kind] {
-			x.addParent(o)
-		}
-	}
 	return x
 }
 
@@ -128,6 +128,9 @@ func (x *Explainer) addUnit(of *Unit) {
 		u.held[h.ID] = h
 	}
 	x.units[of.Name] = u
+	if of.Hierarchy == nil {
+		return
+	}
 	for o := range of.Hierarchy.Objects {
 		if of := x.inUnits[o.ID]; len(of) == 0 || of[len(of)-1] != u {
 			x.inUnits[o.ID] = append(of, u)

@@ -100,7 +100,7 @@ func (x *Explainer) Explain(id manifest.ID) (*Explanation, bool) {
 		e.Misses, e.MoreMisses = x.misses(o)
 	}
 	e.Renders = x.renderings(o)
-	if e.State == Rendered && len(e.Renders) == 0 && o.Kind != "GrafanaAgent" {
+	if e.State == Rendered && len(e.Renders) == 0 && o.Kind != "GrafanaAgent" && !o.IsPassed {
 		e.State, e.Why = x.withoutJob(o)
 	}
 	e.Selects = x.selections(o)
@@ -116,20 +116,27 @@ func (x *Explainer) Explain(id manifest.ID) (*Explanation, bool) {
 // that is not in the inputs.
 func (x *Explainer) named(id manifest.ID) (*Explanation, bool) {
 	_, isKnown := x.render.Set.Named()[id]
-	e := &Explanation{Object: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, State: Unused,
-		UsedBy: x.allUsers()[id]}
-	if len(e.UsedBy) > 0 {
-		e.State = Used
-	}
-	found := x.findings(id)
+	e := &Explanation{Object: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
+		State: x.stateOfNamed(id), UsedBy: x.allUsers()[id]}
 	switch {
-	case isRefused(found):
+	case e.State == LeftOut:
 		isKnown = true
-		e.State, e.Why, e.Findings = LeftOut, x.errorOf(id), found
+		e.Why, e.Findings = x.errorOf(id), x.findings(id)
 	case !isKnown:
 		e.Why = "it is not in the inputs"
 	}
-	return e, isKnown || len(e.UsedBy) > 0
+	return e, isKnown || e.State == Used
+}
+
+// stateOfNamed returns the state of an object of which only the name is known.
+func (x *inputs) stateOfNamed(id manifest.ID) State {
+	switch {
+	case isRefused(x.findings(id)):
+		return LeftOut
+	case x.mentioned()[id]:
+		return Used
+	}
+	return Unused
 }
 
 // isRefused reports whether a tenant's file defines the object and may not, so that it counts as not defined.
@@ -156,10 +163,12 @@ func (x *Explainer) stateOf(o *manifest.Object) (State, string) {
 	case x.render.Set.Get(o.ID) == nil && x.render.Set.IsLeftOut(o.ID) && len(in) == 0:
 		return LeftOut, x.errorOf(o.ID)
 	case isReferred(o.Kind):
-		if len(x.usersOf(o)) > 0 {
+		if o.Kind == manifest.NamespaceKind && x.isAskedFor(o.Name) || x.mentioned()[o.ID] {
 			return Used, ""
 		}
 		return Unused, ""
+	case o.IsPassed:
+		return Rendered, "it is passed through"
 	case len(in) == 0 && o.Kind == "GrafanaAgent" && !x.isRun(o):
 		return NotSelected, "its labels do not match the agent selector " + selectorText(x.render.AgentSelector)
 	case len(in) == 0 && len(x.objects["GrafanaAgent"]) == 0:
@@ -185,7 +194,7 @@ func (x *Explainer) stateOf(o *manifest.Object) (State, string) {
 // withoutJob returns the state of an object that renders to nothing although its units are rendered, and the reason.
 func (x *Explainer) withoutJob(o *manifest.Object) (State, string) {
 	for _, u := range x.inUnits[o.ID] {
-		for _, p := range x.parents[o.Kind] {
+		for _, p := range x.parentsOf(o.Kind) {
 			if h, ok := u.held[p.object.ID]; ok && h.StandIn == nil && x.selects(p, o) {
 				return NotRendered, p.object.ID.String() + ", which selects it, is left out"
 			}
@@ -222,7 +231,7 @@ func isReferred(kind string) bool {
 
 // chains returns the chains of selectors that lead to an object.
 func (x *selectors) chains(o *manifest.Object) (out []Chain) {
-	for _, p := range x.parents[o.Kind] {
+	for _, p := range x.parentsOf(o.Kind) {
 		if !x.selects(p, o) {
 			continue
 		}
@@ -279,7 +288,7 @@ func (x *selectors) where(p parent, c *choice) string {
 // misses returns the parents that do not select an object, nearest first, and how many are not listed.
 func (x *selectors) misses(o *manifest.Object) (out []Miss, more int) {
 	near := nearest[parent]{limit: maxMisses}
-	for _, p := range x.parents[o.Kind] {
+	for _, p := range x.parentsOf(o.Kind) {
 		if p.object.Kind == "GrafanaAgent" && !x.isRun(p.object) || x.selects(p, o) {
 			continue
 		}

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -59,32 +60,39 @@ func (x *Explainer) Find(reference string) (found []manifest.ID, ok bool) {
 	return found, true
 }
 
-// ids returns the objects of a kind, sorted. Among them are objects of which only the name is known, from the inputs or
-// from a field that refers to them.
+// ids returns the objects of a kind, sorted. Among them are objects of which only the name is known.
 func (x *Explainer) ids(kind string) (out []manifest.ID) {
 	for _, o := range x.objects[kind] {
 		out = append(out, o.ID)
 	}
-	for id := range x.render.Set.Named() {
+	out = append(out, x.onlyNamed(kind)...)
+	slices.SortFunc(out, manifest.ID.Compare)
+	return out
+}
+
+// onlyNamed returns the objects of a kind of which only the name is known, from the inputs or from a field that refers
+// to them, sorted.
+func (x *inputs) onlyNamed(kind string) []manifest.ID {
+	names := map[manifest.ID]bool{}
+	add := func(id manifest.ID) {
 		if id.Kind == kind && x.byID[id] == nil {
-			out = append(out, id)
+			names[id] = true
 		}
 	}
+	for id := range x.render.Set.Named() {
+		add(id)
+	}
 	for of, found := range x.found {
-		if id := (manifest.ID{Kind: of.Kind, Namespace: of.Namespace,
-			Name: of.Name}); of.Kind == kind && of.Name != "" && x.byID[id] == nil && isRefused(found) {
-			out = append(out, id)
+		if of.Kind == kind && of.Name != "" && isRefused(found) {
+			add(manifest.ID{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name})
 		}
 	}
 	if isReferred(kind) {
-		for id := range x.allUsers() {
-			if id.Kind == kind && x.byID[id] == nil {
-				out = append(out, id)
-			}
+		for id := range x.mentioned() {
+			add(id)
 		}
 	}
-	slices.SortFunc(out, manifest.ID.Compare)
-	return slices.Compact(out)
+	return slices.SortedFunc(maps.Keys(names), manifest.ID.Compare)
 }
 
 // hasLabels reports whether a selector matches the labels of an object.
@@ -178,76 +186,4 @@ func (x *Explainer) Near(reference string) (names []string) {
 		names = append(names, id.String())
 	}
 	return names
-}
-
-// Entry is an object that a search found.
-type Entry struct {
-	Object
-	State State `json:"state"`
-}
-
-// SearchResult holds the first entries that a search found, and the number of all.
-type SearchResult struct {
-	Total   int     `json:"total"`
-	Entries []Entry `json:"items"`
-}
-
-// Index finds objects by parts of their names, files and labels. It is safe for concurrent use.
-type Index struct {
-	entries []Entry
-	texts   []string // in lower case, in the order of the entries
-}
-
-// Index returns an index of all objects.
-func (x *Explainer) Index() *Index {
-	ix := &Index{}
-	for _, list := range x.objects {
-		for _, o := range list {
-			e := Entry{Object: x.describe(o)}
-			e.State, _ = x.stateOf(o)
-			ix.entries = append(ix.entries, e)
-		}
-	}
-	slices.SortFunc(ix.entries, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(rankOf(a.Kind), rankOf(b.Kind)), a.ID().Compare(b.ID()))
-	})
-	for i := range ix.entries {
-		ix.texts = append(ix.texts, ix.entries[i].text())
-	}
-	return ix
-}
-
-// rankOf returns the place of a kind in a list from the top of a hierarchy down.
-func rankOf(kind string) int {
-	kinds := []string{"GrafanaAgent", "MetricsInstance", "LogsInstance", "ServiceMonitor", "PodMonitor", "Probe",
-		"ScrapeConfig", "PodLogs",
-		"Integration", "MetricsIntegration", "IntegrationMonitor", "Secret", "ConfigMap", "Namespace"}
-	return slices.Index(kinds, kind)
-}
-
-// text returns the text in which a search looks for words.
-func (e Entry) text() string {
-	var b strings.Builder
-	b.WriteString(e.ID().String() + " " + e.File)
-	for k, v := range e.Labels {
-		b.WriteString(" " + k + "=" + v)
-	}
-	b.WriteString(" " + string(e.State))
-	return strings.ToLower(b.String())
-}
-
-// Search returns the objects that contain every word of a query, at most limit of them, sorted from the top of the
-// hierarchies down. It looks in kind, namespace, name, file, labels and state, in any letter case.
-func (ix *Index) Search(query string, limit int) SearchResult {
-	words := strings.Fields(strings.ToLower(query))
-	out := SearchResult{Entries: []Entry{}}
-	for i, text := range ix.texts {
-		if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
-			continue
-		}
-		if out.Total++; len(out.Entries) < limit {
-			out.Entries = append(out.Entries, ix.entries[i])
-		}
-	}
-	return out
 }

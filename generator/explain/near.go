@@ -39,7 +39,7 @@ func NewNearMisses(set *manifest.Set, agents labels.Selector) *NearMisses {
 			}
 		}
 	}
-	for kind, parents := range x.parents {
+	for kind, parents := range x.allParents() {
 		x.unsure[kind] = slices.ContainsFunc(parents, func(p parent) bool { return p.of(kind).invalid != nil })
 	}
 	return x
@@ -60,7 +60,7 @@ type NearMiss struct {
 // Of returns the nearest miss of an object. Of equally near ones, it prefers one that misses by a misspelt word.
 func (x *NearMisses) Of(o *manifest.Object) (out NearMiss) {
 	near := nearest[parent]{limit: maxMisses}
-	for _, p := range x.parents[o.Kind] {
+	for _, p := range x.parentsOf(o.Kind) {
 		near.add(x.distance(p, p.of(o.Kind), o), p)
 	}
 	for i, c := range near.kept {

@@ -60,6 +60,22 @@ func (x *selectors) addParent(o *manifest.Object) {
 	}
 }
 
+// parentsOf returns the objects that can select objects of a kind.
+func (x *selectors) parentsOf(kind string) []parent { return x.allParents()[kind] }
+
+// allParents returns the objects that can select. They are read when somebody asks for the first time.
+func (x *selectors) allParents() map[string][]parent {
+	if x.parents == nil {
+		x.parents = map[string][]parent{}
+		for _, kind := range selectingKinds() {
+			for _, o := range x.objects[kind] {
+				x.addParent(o)
+			}
+		}
+	}
+	return x.parents
+}
+
 // of returns the choice of a kind.
 func (p parent) of(kind string) *choice {
 	for i := range p.choices {

@@ -79,7 +79,7 @@ func (t *tree) addUnit(root *Node, u *unit) {
 // may select the object.
 func (t *tree) addUnselected(o *manifest.Object) {
 	n, near := t.node(o), nearest[parent]{limit: 1}
-	for _, p := range t.parents[o.Kind] {
+	for _, p := range t.parentsOf(o.Kind) {
 		if t.selects(p, o) {
 			near.add(-1, p)
 		} else if p.object.Kind != "GrafanaAgent" || t.isRun(p.object) {

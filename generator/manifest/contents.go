@@ -18,6 +18,9 @@ type body struct {
 	at     place
 }
 
+// Begin is where an object begins in its file: a line and a column, from 1.
+type Begin struct{ Line, Column int32 }
+
 // contents has the bodies of the objects of one file.
 type contents struct {
 	File         // without data
@@ -25,6 +28,7 @@ type contents struct {
 	opts    Options
 	held    atomic.Pointer[[]body] // nil after [Result.Release]
 	count   int                    // the number of bodies that were released
+	begins  []Begin                // of the objects whose bodies were released
 
 	mutex sync.Mutex
 	last  weak.Pointer[[]body] // what was read again last: the objects of a file are of interest together
@@ -65,7 +69,7 @@ func (c *contents) read() *[]body {
 // at returns the contents at another path.
 func (c *contents) at(path string, again func() ([]byte, error)) *contents {
 	out := &contents{File: File{Source: c.Source, Path: path, Again: again}, isBuilt: c.isBuilt, opts: c.opts,
-		count: c.count}
+		count: c.count, begins: c.begins}
 	if c.held.Load() == nil && again != nil {
 		return out
 	}
@@ -105,8 +109,23 @@ func (r Result) Release() {
 			o.cut()
 		}
 	}
-	r.of.count = len(*r.of.held.Load())
+	r.of.begins = r.of.allBegins()
+	r.of.count = len(r.of.begins)
 	r.of.held.Store(nil)
+}
+
+// allBegins returns where each of the objects begins.
+func (c *contents) allBegins() []Begin {
+	held := c.held.Load()
+	if held == nil {
+		return c.begins
+	}
+	out := make([]Begin, len(*held))
+	for i := range *held {
+		_, line, column := (*held)[i].at.locate("")
+		out[i] = Begin{int32(line), int32(column)}
+	}
+	return out
 }
 
 // cut gives the object strings of its own, which do not keep the text that they were read from in memory.

@@ -9,6 +9,7 @@ import (
 // and nothing of a Secret but its metadata.
 type Heads struct {
 	Objects []*Object
+	Begins  []Begin // of the objects
 	Diags   diag.List
 	Ignored map[string]int
 }
@@ -23,11 +24,8 @@ func (r Result) Heads() (Heads, bool) {
 	if r.of == nil || r.of.isBuilt || len(r.Named)+len(r.Rights)+len(r.Invalid)+len(r.LeftOut)+r.Broken > 0 {
 		return Heads{}, false
 	}
-	bodies := r.of.count
-	if held := r.of.held.Load(); held != nil {
-		bodies = len(*held)
-	}
-	if bodies != len(r.Objects) {
+	begins := r.of.allBegins()
+	if len(begins) != len(r.Objects) {
 		return Heads{}, false
 	}
 	for i, o := range r.Objects {
@@ -35,17 +33,20 @@ func (r Result) Heads() (Heads, bool) {
 			return Heads{}, false
 		}
 	}
-	return Heads{r.Objects, r.Diags, r.Ignored}, true
+	return Heads{r.Objects, begins, r.Diags, r.Ignored}, true
 }
 
 // Of returns the result of a file with the heads, which [Parse] gave with the same options. It is released:
 // [File.Again] must be able to read it.
 func (h Heads) Of(f File, opts Options) Result {
 	opts = opts.Of(f.Path).withDefaults()
-	of := &contents{File: f, opts: opts, count: len(h.Objects)}
+	of := &contents{File: f, opts: opts, count: len(h.Objects), begins: h.Begins}
 	for i, o := range h.Objects {
 		o.cut()
 		o.of, o.n = of, i
+		if opts.Mentions != nil && o.Mentions == nil { // what is stored does not tell no list from an empty one
+			o.Mentions = []ID{}
+		}
 	}
 	return Result{Objects: h.Objects, Diags: h.Diags, Ignored: h.Ignored, of: of}
 }

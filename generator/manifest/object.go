@@ -196,7 +196,13 @@ func (o *Object) Position(path string) (line, column int) { return o.place().pos
 
 // Written returns the file that a person wrote the object to, and the position in it. It differs from [Object.File] if
 // the object was built.
-func (o *Object) Written() (file string, line, column int) { return o.place().locate("") }
+func (o *Object) Written() (file string, line, column int) {
+	if o.of.held.Load() == nil && !o.of.isBuilt {
+		at := o.of.begins[o.n]
+		return o.of.Path, int(at.Line), int(at.Column)
+	}
+	return o.place().locate("")
+}
 
 // ValuePosition returns the position in the file of a line and column (from 1) in the text of the field at path.
 func (o *Object) ValuePosition(path string, line, column int) (int, int) {

@@ -258,10 +258,11 @@ func TestAtIsParseAtAnotherPath(t *testing.T) {
 		var out []string
 		for _, list := range [][]*Object{r.Objects, r.LeftOut} {
 			for _, o := range list {
+				file, begins, at := o.Written()
 				line, column := o.Position("spec")
 				value, _ := json.Marshal(o.Value())
-				out = append(out, fmt.Sprint(o.ID, o.Labels, o.Annotations, o.Targets, o.Digest, o.File(), line, column,
-					o.Text(), string(o.Passed()), string(value)))
+				out = append(out, fmt.Sprint(o.ID, o.Labels, o.Annotations, o.Targets, o.Digest, o.File(), file,
+					begins, at, line, column, o.Text(), string(o.Passed()), string(value)))
 			}
 		}
 		return []any{out, r.Diags, r.Ignored, r.Invalid, r.Broken}

@@ -32,7 +32,8 @@
 // # What is kept
 //
 // Nothing that matters: all state is in the repositories. If all pipelines together keep more than
-// [Options.MemoryBytes] between passes, the least recently used ones are evicted first.
+// [Options.MemoryBytes] between passes, the least recently used ones are evicted first. The names of what
+// they rendered stay longer, so that a search finds them.
 //
 // # Parts
 //

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
@@ -30,24 +31,25 @@ type testbed struct {
 	pool *repo.Pool
 	log  logged
 
-	mu       sync.Mutex
-	tips     map[string]map[string]plumbing.Hash // URL, ref
-	down     map[string]error
-	silent   map[string]bool // answers nothing until the context ends
-	listings map[string][]time.Duration
-	passes   []passed
-	answers  time.Duration // a listing takes that long
-	returns  time.Duration // what was listed takes that long to arrive
-	takes    time.Duration // a pass, while it holds the gate
-	during   func(p *fakePasser) (*gitsync.Report, error)
-	folders  map[string]string // of forEach: template to the pipelines' names, separated by spaces
-	forgot   []string
-	size     int64
-	open     int
-	opened   int
-	active   map[string]int // passes by pipeline
-	peak     int            // within the gate
-	inside   int
+	mu        sync.Mutex
+	tips      map[string]map[string]plumbing.Hash // URL, ref
+	down      map[string]error
+	silent    map[string]bool // answers nothing until the context ends
+	listings  map[string][]time.Duration
+	passes    []passed
+	answers   time.Duration // a listing takes that long
+	returns   time.Duration // what was listed takes that long to arrive
+	takes     time.Duration // a pass, while it holds the gate
+	during    func(p *fakePasser) (*gitsync.Report, error)
+	folders   map[string]string // of forEach: template to the pipelines' names, separated by spaces
+	forgot    []string
+	size      int64
+	explained *explain.Render // of every pass
+	open      int
+	opened    int
+	active    map[string]int // passes by pipeline
+	peak      int            // within the gate
+	inside    int
 
 	began    time.Time
 	outcomes []Outcome
@@ -386,7 +388,9 @@ func (p *fakePasser) PassSince(ctx context.Context, since time.Time) (*gitsync.R
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p.size = w.size
-	return p.report(), nil
+	report := p.report()
+	report.Explained = w.explained
+	return report, nil
 }
 
 // render holds the gate for a while.

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
@@ -318,6 +320,37 @@ func TestAPushToASlowRemoteHoldsNoWorker(t *testing.T) {
 		w.mu.Unlock()
 		after(5 * time.Hour)
 	})
+}
+
+// TestNamesOutliveWhatIsEvicted: a search finds what was rendered, also when the render is not kept any more. Names
+// that alone are too many are evicted too. Here they take 50 bytes for each pipeline.
+func TestNamesOutliveWhatIsEvicted(t *testing.T) {
+	for limit, want := range map[int64]int{2<<20 + 200: 2, 1 << 20: 2, 200: 2, 199: 1, 99: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newTestbed(t, func(o *Options) { o.MemoryBytes = limit })
+			r := manifest.Parse(manifest.File{Path: "a.yaml",
+				Data: []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: shop}\n")},
+				manifest.Options{})
+			render := generator.Render(manifest.NewSet(r), generator.Options{}, nil).Explained()
+			w.size, w.explained = 1<<20, &render
+			w.run(def("x", urlA), def("y", urlB))
+			renders, found := 0, 0
+			for _, name := range []string{"x", "y"} {
+				if render, _ := w.fleet.Explained(name); render != nil {
+					renders++
+				}
+				if index, _ := w.fleet.Index(name); index != nil {
+					found += index.Search("login", 1).Total
+				}
+			}
+			if found != want || renders > int(limit>>20) {
+				t.Errorf("with %d bytes, %d renders are kept, and names of %d", limit, renders, found)
+			}
+			if kept := w.fleet.MemoryBytes(); kept > limit {
+				t.Errorf("%d bytes are kept of %d", kept, limit)
+			}
+		})
+	}
 }
 
 func TestLeastRecentlyUsedPipelinesAreEvictedFirst(t *testing.T) {

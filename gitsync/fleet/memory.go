@@ -10,14 +10,15 @@ import (
 // releaseAfter is how long the fleet must be idle before unused memory is returned to the system.
 const releaseAfter = 10 * time.Second
 
-// memory bounds what all instances together keep between passes. Least recently used instances
-// are evicted first. It is safe for concurrent use.
+// memory bounds what all instances together keep between passes. Least recently used instances are evicted first. The
+// names that a search finds outlive the rest, as long as they take no more than half of the memory. It is safe for
+// concurrent use.
 type memory struct {
 	limit int64 // bytes
 
 	mu    sync.Mutex
 	kept  map[*instance]usage
-	total int64
+	total usage
 	// release returns memory to the system once the fleet is idle, which it may be for days: Go's runtime
 	// itself would keep twice the memory that is in use.
 	release alarm
@@ -25,9 +26,12 @@ type memory struct {
 
 // usage is the memory that one instance uses.
 type usage struct {
-	bytes int64
+	bytes int64     // of what the next pass would read again
+	names int64     // of its index
 	last  time.Time // when its last pass ended
 }
+
+func (u usage) sum() int64 { return u.bytes + u.names }
 
 func newMemory(limit int64) *memory { return &memory{limit: limit, kept: map[*instance]usage{}} }
 
@@ -35,14 +39,14 @@ func newMemory(limit int64) *memory { return &memory{limit: limit, kept: map[*in
 func (m *memory) bytes() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.total
+	return m.total.sum()
 }
 
 // used records what an instance keeps after a pass, and evicts others if that is too much.
 func (m *memory) used(inst *instance, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.set(inst, usage{bytes, time.Now()})
+	m.set(inst, usage{bytes, inst.indexBytes(), time.Now()})
 	m.evict()
 	m.release.set(releaseAfter, debug.FreeOSMemory)
 }
@@ -63,15 +67,17 @@ func (m *memory) stop() {
 
 // set replaces the usage of an instance. m.mu is held.
 func (m *memory) set(inst *instance, u usage) {
-	m.total += u.bytes - m.kept[inst].bytes
-	if m.kept[inst] = u; u.bytes == 0 {
+	m.total.bytes += u.bytes - m.kept[inst].bytes
+	m.total.names += u.names - m.kept[inst].names
+	if m.kept[inst] = u; u.sum() == 0 {
 		delete(m.kept, inst)
 	}
 }
 
-// evict makes instances forget their caches until all together are within the limit. m.mu is held.
+// evict makes instances forget their caches until all together are within the limit, and names if they alone are
+// more than half of it. m.mu is held.
 func (m *memory) evict() {
-	if m.total <= m.limit {
+	if m.total.sum() <= m.limit && m.total.names <= m.limit/2 {
 		return
 	}
 	all := make([]*instance, 0, len(m.kept))
@@ -80,13 +86,21 @@ func (m *memory) evict() {
 	}
 	slices.SortFunc(all, func(a, b *instance) int { return m.kept[a].last.Compare(m.kept[b].last) })
 	for _, inst := range all {
-		if m.total <= m.limit {
+		if m.total.names <= m.limit/2 {
+			break
+		}
+		inst.index.Store(nil)
+		m.set(inst, usage{bytes: m.kept[inst].bytes, last: m.kept[inst].last})
+	}
+	for _, inst := range all {
+		if m.total.sum() <= m.limit {
 			return
 		}
-		if inst.use.tryTake() { // else it is in use, and the end of the next pass evicts again
+		// One that is in use is left: the end of the next pass evicts again.
+		if m.kept[inst].bytes > 0 && inst.use.tryTake() {
 			inst.syncer.Forget()
 			inst.explained.Store(nil)
-			m.set(inst, usage{inst.syncer.Size(), m.kept[inst].last})
+			m.set(inst, usage{inst.syncer.Size(), m.kept[inst].names, m.kept[inst].last})
 			inst.use.give()
 		}
 	}

@@ -61,6 +61,22 @@ func (f *Fleet) Explained(name string) (*explain.Render, bool) {
 	return p.instance.explained.Load(), true
 }
 
+// Index returns the names of the last render of a pipeline. It is kept when [Fleet.Explained] is not, unless the names
+// of all pipelines are too many. It is nil before the first pass, and while another replica runs the pipeline. Index
+// returns false if there is no such pipeline.
+func (f *Fleet) Index(name string) (*explain.Index, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.pipelines[name]
+	if p == nil || p.removed {
+		return nil, false
+	}
+	if p.instance == nil {
+		return nil, true
+	}
+	return p.instance.index.Load(), true
+}
+
 // Caches opens a Reader of what is cached of each repository that a pipeline uses, the output's first. It asks no
 // remote. The caller must close the Readers. There are none before the pipeline is open, and while another replica runs
 // it. Caches returns false if there is no such pipeline.

@@ -96,6 +96,9 @@ func history(before meta.History, s *Status, r *run) meta.History {
 	metadata := map[string]string{"revision": fmt.Sprintf("%s@sha1:%s", s.Output.Branch, s.Output.Commit)}
 	if len(s.Sources) > 0 {
 		metadata["originRevision"] = originRevision(r.def.Spec.Sources[0].Ref, s.Sources[0].Commit)
+		if subject := s.Sources[0].Subject; subject != "" {
+			metadata["originSubject"] = subject
+		}
 	}
 	status := meta.SucceededReason
 	if r.report.Diags.HasErrors() {

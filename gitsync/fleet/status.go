@@ -56,7 +56,8 @@ type Status struct {
 	Failures int `json:"failures"`
 	// History has the last commits of the output, newest first. A snapshot's digest is
 	// sha1:<commit>, its status the reason of Ready, and its metadata `revision`,
-	// <branch>@sha1:<commit>, and `originRevision`, the revision of the first source.
+	// <branch>@sha1:<commit>, `originRevision`, the revision of the first source, and `originSubject`, the first line
+	// of that commit's message.
 	History meta.History `json:"history,omitempty"`
 }
 

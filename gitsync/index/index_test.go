@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/gitsync/index"
@@ -28,6 +29,7 @@ func sample() *index.Index {
 				Objects: []*manifest.Object{{ID: web, APIVersion: "monitoring.coreos.com/v1",
 					Labels: map[string]string{"team": "a"}, HasValue: true, Digest: [32]byte{3}, Bytes: 9,
 					Targets: []manifest.TargetNamespaces{{Path: "spec", Names: []string{"b"}}}}},
+				Begins:  []manifest.Begin{{Line: 2, Column: 1}},
 				Diags:   diag.List{{Severity: diag.Warning, Code: diag.Unselected, Cause: cause, Line: 3}},
 				Ignored: map[string]int{"v1 Service": 2}}},
 			{Path: "in/b.yaml", Blob: [20]byte{4}},
@@ -36,6 +38,7 @@ func sample() *index.Index {
 			Name: "a/agent", Runtime: "agent", Files: []generator.File{{Path: "x.yaml", Object: web, Manifest: true}},
 			Inputs: []manifest.ID{web}, Jobs: map[manifest.ID]int{web: 1}, Matched: map[int]bool{1: true},
 			Needs:   []rbac.Need{{Right: rbac.Right{Resource: "pods"}, Others: 1}},
+			Names:   &explain.Names{Unit: "a/agent", Text: []byte("job"), Rows: []explain.NameRow{{Text: 3, Group: 2}}},
 			Objects: []int{0}, Dependencies: map[manifest.ID]int{web: 0, {Kind: "Secret"}: -1}, About: "text"}}},
 	}
 }

@@ -30,18 +30,15 @@ func (s *Spec) ParseOptions() manifest.Options {
 	if s.Tenancy != nil {
 		tenants.Folders = s.Tenancy.Folders
 	}
-	out := manifest.Options{
+	return manifest.Options{
 		Tenants:          tenants,
 		PassThrough:      kinds,
 		DefaultNamespace: s.DefaultNamespace,
 		NamespaceFrom:    s.NamespaceFrom,
 		Compatibility:    s.Compatibility,
 		UnknownFields:    s.UnknownFields,
+		Mentions:         secretref.Mentioned, // a search finds them after every pass
 	}
-	if s.Secrets.Allows(secretref.Plaintext) || s.Secrets.Seals() {
-		out.Mentions = secretref.Mentioned
-	}
-	return out
 }
 
 // Refusal returns the first finding for which no commit is made, or nil.

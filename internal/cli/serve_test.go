@@ -292,8 +292,15 @@ func TestServe(t *testing.T) {
 		!strings.Contains(text, "ServiceMonitor/shop/cart\n       in/agent.yaml:") {
 		t.Errorf("status with an error in the input: %d\n%s", code, text)
 	}
-	if page := w.get("/"); !strings.Contains(page, "in/agent.yaml:") || !strings.Contains(page, "1 not ready") {
+	if page := w.get("/"); !strings.Contains(page, "ServiceMonitor/shop/cart: ") ||
+		!strings.Contains(page, "1 not ready") {
 		t.Errorf("the page does not show what is held:\n%s", page)
+	}
+	if page := w.get("/pipelines/prod"); !strings.Contains(page, "in/agent.yaml:") {
+		t.Errorf("the page does not show where what is held is wrong:\n%s", page)
+	}
+	if page := w.get("/search?q=shop/cart"); !strings.Contains(page, "serviceMonitor/shop/cart/0") {
+		t.Errorf("the search does not find the job of a monitor:\n%s", page)
 	}
 
 	w.stop()

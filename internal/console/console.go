@@ -31,6 +31,9 @@ var sheet []byte
 //go:embed console.js
 var script []byte
 
+//go:embed icon.svg
+var icon []byte
+
 // Fleet is the state that is shown. It is implemented by [fleet.Fleet].
 type Fleet interface {
 	Status() []fleet.Status
@@ -86,7 +89,7 @@ type console struct {
 func Handle(mux *http.ServeMux, o Options) (say func(http.ResponseWriter, *http.Request, Message), err error) {
 	c := &console{Options: o, pages: map[string]*template.Template{}, now: time.Now}
 	for _, name := range [...]string{"list", "pipeline", "remotes", "hierarchy", "explain", "history", "commit",
-		"output", "missing"} {
+		"output", "search", "code", "missing"} {
 		page, err := template.New("layout.html").Funcs(functions()).ParseFS(templates, "templates/layout.html",
 			"templates/parts.html", "templates/"+name+".html")
 		if err != nil {
@@ -95,6 +98,8 @@ func Handle(mux *http.ServeMux, o Options) (say func(http.ResponseWriter, *http.
 		c.pages[name] = page
 	}
 	mux.HandleFunc("GET /{$}", c.serveList)
+	mux.HandleFunc("GET /search", c.serveSearch)
+	mux.HandleFunc("GET /codes/{code}", c.serveCode)
 	mux.HandleFunc("GET /remotes", c.serveRemotes)
 	mux.HandleFunc("GET /pipelines/{name}", c.servePipeline)
 	mux.HandleFunc("POST /pipelines/{name}/pass", c.pass)
@@ -111,6 +116,7 @@ func Handle(mux *http.ServeMux, o Options) (say func(http.ResponseWriter, *http.
 func Files(mux *http.ServeMux) {
 	mux.HandleFunc("GET /style.css", webpage.Serve)
 	mux.HandleFunc("GET /console.css", serveFile(sheet, "text/css; charset=utf-8"))
+	mux.HandleFunc("GET /icon.svg", serveFile(icon, "image/svg+xml"))
 	mux.HandleFunc("GET /console.js", serveFile(script, "text/javascript; charset=utf-8"))
 }
 
@@ -129,6 +135,8 @@ type frame struct {
 	// Section is the entry of the main menu, and Tab the entry of the pipeline's menu, if the page is about one.
 	Section, Tab string
 	Pipeline     string
+	// Find is what was searched for, in the form of the header.
+	Find string
 	// Still pages are not asked for again.
 	Still bool
 	now   time.Time
@@ -145,10 +153,10 @@ func (c *console) of(r *http.Request, pipeline, tab, title string) frame {
 	return f
 }
 
-// policy limits a browser on a page: it may load the style and the script from here, ask here again, and send forms
-// here.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; " +
-	"frame-ancestors 'none'; base-uri 'none'"
+// policy limits a browser on a page: it may load the style, the script and the icon from here, ask here again, and send
+// forms here.
+const policy = "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // write sends a page. One that the browser has already is not sent again.
 func (c *console) write(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
@@ -195,6 +203,11 @@ type missing struct {
 
 func (c *console) say(w http.ResponseWriter, r *http.Request, m Message) {
 	c.write(w, r, m.Status, "missing", missing{c.frame(r, m.Title, ""), m})
+}
+
+func (c *console) refuseNoPipeline(w http.ResponseWriter, r *http.Request) {
+	c.refuse(w, r, http.StatusNotFound, "no such pipeline",
+		"it may have been removed from the configuration, or renamed")
 }
 
 func (c *console) refuse(w http.ResponseWriter, r *http.Request, status int, message, hint string) {

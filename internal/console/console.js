@@ -2,6 +2,15 @@
 // for what is typed as soon as somebody stops typing.
 (() => {
   'use strict';
+  // A slash leads to the search, unless somebody is writing.
+  document.addEventListener('keydown', event => {
+    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input')) return;
+    event.preventDefault();
+    const field = document.getElementById('everything');
+    field.focus();
+    field.select();
+  });
+
   if (document.body.classList.contains('still')) return;
   const every = 5000, pause = 250;
   let tag = '', busy = false, again = false;
@@ -80,7 +89,8 @@
   let typing = 0;
   document.addEventListener('input', event => {
     const form = event.target.form;
-    if (!form || form.id !== 'search') return;
+    const isFind = form?.id === 'find' && location.pathname === '/search';
+    if (form?.id !== 'search' && !isFind) return;
     clearTimeout(typing);
     typing = setTimeout(() => {
       const query = new URLSearchParams(new FormData(form));

@@ -36,6 +36,7 @@ type fake struct {
 	remotes   []fleet.RemoteStatus
 	problems  diag.List
 	renders   map[string]*explain.Render
+	indexes   map[string]*explain.Index             // of those that are not in renders
 	caches    func(string) ([]*object.Reader, bool) // nil: there are none
 	delivery  *delivery.Store
 }
@@ -45,6 +46,19 @@ func (f *fake) Caches(name string) ([]*object.Reader, bool) {
 		return nil, true
 	}
 	return f.caches(name)
+}
+
+func (f *fake) Explained(name string) (*explain.Render, bool) {
+	r, ok := f.renders[name]
+	return r, ok
+}
+
+func (f *fake) Index(name string) (*explain.Index, bool) {
+	r, ok := f.renders[name]
+	if r == nil {
+		return f.indexes[name], ok
+	}
+	return explain.New(*r).Index(), ok
 }
 
 func (f *fake) Status() []fleet.Status           { return f.pipelines }
@@ -60,7 +74,7 @@ func (f *fake) Pipeline(name string) (fleet.Status, bool) {
 	return fleet.Status{}, false
 }
 
-func (f *fake) handler(t *testing.T) http.Handler {
+func (f *fake) handler(t testing.TB) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
 	_, err := Handle(mux, Options{
@@ -68,10 +82,7 @@ func (f *fake) handler(t *testing.T) http.Handler {
 		Version: "v1.2.3", Log: slog.New(slog.DiscardHandler), Who: func(*http.Request) Person {
 			return Person{MayAct: true}
 		},
-		Explained: explainers.NewStore(func(name string) (*explain.Render, bool) {
-			r, ok := f.renders[name]
-			return r, ok
-		}),
+		Explained: explainers.NewStore(f),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +209,7 @@ func TestTheListFindsFiltersAndSorts(t *testing.T) {
 	}
 	text := get(h, "/").Body.String()
 	holds(t, text, "2 of 7 pipelines not ready", `href="/pipelines/prod#findings"`, "2 errors",
-		`href="/pipelines/prod#held"`, "2 held",
+		"2 held",
 		"https://github.com/org/a/commit/0123456789", "https://github.com/org/a/commit/abcdef0123", "protected",
 		"waits for alpha", "1 min ago",
 		`href="/?state=stalled"`, `aria-sort="ascending"><a href="/">State`)
@@ -228,7 +239,8 @@ func TestThePageOfAPipeline(t *testing.T) {
 	h := f.handler(t)
 	text := get(h, "/pipelines/prod").Body.String()
 	holds(t, text, "Stalled", "protected", "fleet.yaml:3", "team/monitor.yaml:7:3",
-		"https://github.com/org/a/blob/0123456789/team/monitor.yaml#L7", "1111111", "since 2222222",
+		"https://github.com/org/a/blob/0123456789/team/monitor.yaml#L7",
+		"as of <code>1111111</code> in shop/agent, since <code>2222222</code>",
 		"spec.endpoints", "the whole unit is held", "it is wrong", "cannot be reached", "1 min ago", "in 59 min",
 		"2 failed in a row", "write it right",
 		"1 more: agentry check", `href="/pipelines/prod/explain?object=ServiceMonitor%2Fshop%2Fcart"`,
@@ -245,6 +257,50 @@ func TestThePageOfAPipeline(t *testing.T) {
 	}
 	f.pipelines[1].Held = make([]plan.HeldObject, maxHeld+1)
 	holds(t, get(h, "/pipelines/prod").Body.String(), "1 more held objects: see the JSON.")
+}
+
+// TestAnErrorStandsOnce on the page of a pipeline, with its object, what is rendered instead, and what to do.
+func TestAnErrorStandsOnce(t *testing.T) {
+	why := diag.Diagnostic{Severity: diag.Error, Code: diag.UnknownField, Path: "spec.endpoint",
+		Message: "unknown field", Hint: "did you mean `endpoints`?", File: "a.yaml", Line: 7,
+		Object: diag.Object{Kind: "ServiceMonitor", Namespace: "shop", Name: "cart"}}
+	s := good("prod")
+	s.Conditions = ready(metav1.ConditionFalse, meta.BuildFailedReason,
+		"12 objects are held at their last good version; first: "+why.Sentence())
+	s.LastPass = &fleet.PassStatus{Began: metav1.NewTime(time.Now().Add(-time.Hour)), Trigger: fleet.ReasonAPI,
+		Took: metav1.Duration{Duration: 812 * time.Millisecond}}
+	s.Findings = gitsync.Findings{Errors: 1, First: diag.List{why}}
+	for i := range maxHeldByOne + 2 {
+		s.Held = append(s.Held, plan.HeldObject{ID: manifest.ID{Kind: "ServiceMonitor", Namespace: "shop",
+			Name: fmt.Sprint("cart", i)}, Units: []string{"shop/agent"}, State: plan.UnitLeftOut, Reason: why})
+	}
+	h := (&fake{pipelines: []fleet.Status{s}}).handler(t)
+	text := get(h, "/pipelines/prod").Body.String()
+	holds(t, text, "12 objects are held at their last good version. ", "spec.endpoint: unknown field",
+		"ServiceMonitor/shop/cart9</a> is left out in shop/agent", "and 2 more objects", `href="/codes/unknown-field"`,
+		"1 h ago</time>, because somebody asked for it; it took 812 ms", ` UTC">1 h ago`)
+	if n := strings.Count(text, "unknown field"); n != 1 || strings.Contains(text, `id="held"`) {
+		t.Errorf("the error stands %d times: %s", n, text)
+	}
+	holds(t, get(h, "/").Body.String(), "ServiceMonitor/shop/cart: spec.endpoint: unknown field; did you mean")
+}
+
+func TestCodes(t *testing.T) {
+	h := (&fake{}).handler(t)
+	for _, info := range diag.Codes() {
+		got := get(h, "/codes/"+string(info.Code))
+		if got.Code != http.StatusOK || strings.Contains(got.Body.String(), "`") {
+			t.Errorf("%s: %d, or a mark of the manual is on the page", info.Code, got.Code)
+		}
+	}
+	holds(t, get(h, "/codes/symlink-refused").Body.String(), "<code>symlink-refused</code>", "error",
+		"It is not followed.")
+	if got := get(h, "/codes/nonsense"); got.Code != http.StatusNotFound {
+		t.Errorf("%d", got.Code)
+	}
+	if got := get(h, "/icon.svg"); got.Header().Get("Content-Type") != "image/svg+xml" || got.Code != http.StatusOK {
+		t.Errorf("%d %v", got.Code, got.Header())
+	}
 }
 
 // TestAPageThatIsThereAlreadyIsNotSentAgain, because browsers ask every few seconds.
@@ -319,11 +375,6 @@ func TestTheHierarchy(t *testing.T) {
 			[]string{"serviceMonitor/one/s0/0", "in.yaml:14", "agent-config.secret.yaml:"}},
 		"a miss": {"a/explain?object=ServiceMonitor/one/s1", 200,
 			[]string{"one label away", "set label team=a on ServiceMonitor/one/s1"}},
-		"a search": {"a/hierarchy?q=team%3Da", 200, []string{"Found: 1 object"}},
-		"a hostile one": {"a/hierarchy?q=%3Cscript%3Ealert(1)%3C/script%3E", 200,
-			[]string{"Found: 0 objects", "&lt;script&gt;alert(1)&lt;/script&gt;"}},
-		"too long": {"a/hierarchy?q=" + strings.Repeat("x", explainers.MaxQueryBytes+1), 400,
-			[]string{"the query has more than"}},
 		"no object":   {"a/explain?object=ServiceMonitor/one/s9", 404, []string{"did you mean"}},
 		"no pipeline": {"x/hierarchy", 404, []string{"no such pipeline"}},
 		"not kept":    {"evicted/hierarchy", 503, []string{"agentry trigger evicted"}},

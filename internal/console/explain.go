@@ -53,38 +53,24 @@ func (c *console) serveExplanation(w http.ResponseWriter, r *http.Request) {
 // refuseOf says on a page about a pipeline why something cannot be explained.
 func (c *console) refuseOf(w http.ResponseWriter, r *http.Request, pipeline string, refused *explainers.Refusal) {
 	if _, ok := c.Fleet.Pipeline(pipeline); !ok {
-		c.refuse(w, r, http.StatusNotFound, "no such pipeline",
-			"it may have been removed from the configuration, or renamed")
+		c.refuseNoPipeline(w, r)
 		return
 	}
 	c.write(w, r, refused.Status, "missing",
 		missing{c.of(r, pipeline, "hierarchy", refused.Message), Message{Title: refused.Message, Hint: refused.Hint}})
 }
 
-// hierarchyPage is the page with the picture of the hierarchies, or with the objects that have the words of a query.
+// hierarchyPage is the page with the picture of the hierarchies.
 type hierarchyPage struct {
 	frame
-	Query   string
 	Picture template.HTML
-	explain.SearchResult
-}
-
-// ObjectLink returns the page of an object.
-func (p hierarchyPage) ObjectLink(o explain.Object) string {
-	return explainLink(p.Pipeline, o.ID().String())
 }
 
 func (c *console) serveHierarchy(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	page := hierarchyPage{frame: c.of(r, name, "hierarchy", name+": hierarchy"),
-		Query: strings.TrimSpace(r.URL.Query().Get("q"))}
+	page := hierarchyPage{frame: c.of(r, name, "hierarchy", name+": hierarchy")}
 	var refused *explainers.Refusal
-	if page.Query == "" {
-		page.Picture, refused = c.picture(name)
-	} else {
-		page.SearchResult, refused = c.Explained.Search(name, page.Query)
-	}
-	if refused != nil {
+	if page.Picture, refused = c.picture(name); refused != nil {
 		c.refuseOf(w, r, name, refused)
 		return
 	}

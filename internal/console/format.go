@@ -16,12 +16,13 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"short": short, "position": position, "at": fileAndLine, "took": took, "amount": amount, "labels": labelList,
-		"line": changeOf, "iso": iso, "class": classOf, "repository": repositoryName, "moment": moment,
+		"line": changeOf, "class": classOf, "repository": repositoryName, "because": because, "spans": spans,
 		"segment": url.PathEscape, "clusters": clustersOf, "delivered": deliveryClass, "after": after,
 		"commit": func(commit, page string) commitLink { return commitLink{commit, page} },
 		"place":  func(text, page string) placeLink { return placeLink{text, page} },
@@ -34,25 +35,31 @@ type commitLink struct{ Commit, Page string }
 // placeLink is a text, and the page that it is about if that is known.
 type placeLink struct{ Text, Page string }
 
+// shownTime is a time for programs, for those who want to know exactly, and for the others.
+type shownTime struct{ ISO, Exact, Text string }
+
 // Ago returns how long ago a time was, or how long it is until then. The text changes at most once a minute, so that a
 // page in which nothing else changes stays the same.
-func (f frame) Ago(t *metav1.Time) string {
+func (f frame) Ago(t *metav1.Time) shownTime {
 	if t.IsZero() {
-		return "never"
+		return shownTime{Text: "never"}
 	}
 	return f.Since(t.Time)
 }
 
 // Since is Ago for a time that is known.
-func (f frame) Since(t time.Time) string {
-	d := f.now.Sub(t)
-	if d < 0 {
-		return "in " + roughly(-d)
+func (f frame) Since(t time.Time) shownTime {
+	out, d := shownTime{ISO: t.UTC().Format(time.RFC3339), Exact: t.UTC().Format("2 January 2006, 15:04:05 UTC")},
+		f.now.Sub(t)
+	switch {
+	case d < 0:
+		out.Text = "in " + roughly(-d)
+	case d < time.Minute:
+		out.Text = "just now"
+	default:
+		out.Text = roughly(d) + " ago"
 	}
-	if d < time.Minute {
-		return "just now"
-	}
-	return roughly(d) + " ago"
+	return out
 }
 
 // roughly returns a duration in its largest unit.
@@ -73,14 +80,43 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%d years", d/year)
 }
 
-// moment returns a time for programs.
-func moment(t metav1.Time) string { return iso(t.Time) }
-
-// iso returns a time as HTML has it.
-func iso(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
 // took returns a rounded duration.
-func took(d time.Duration) string { return d.Round(time.Millisecond).String() }
+func took(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return "less than 1 ms"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// because returns why a pass was made, in words.
+func because(trigger string) string {
+	words, ok := map[string]string{
+		fleet.ReasonStart: "at the start", fleet.ReasonPoll: "after a new commit", fleet.ReasonRetry: "after a failure",
+		fleet.ReasonWebhook: "after a webhook", fleet.ReasonAPI: "because somebody asked for it",
+		fleet.ReasonSignal: "after SIGHUP", fleet.ReasonCharts: "to look up the versions of charts",
+	}[trigger]
+	if !ok {
+		return "because of " + trigger
+	}
+	return words
+}
+
+// spans cuts a text at backticks. What is between two of them is code.
+func spans(text string) (out []part) {
+	for i, s := range strings.Split(text, "`") {
+		p := part{Text: s}
+		if i%2 == 1 {
+			p.Class = "code"
+		}
+		out = append(out, p)
+	}
+	return out
+}
 
 // short returns an abbreviated commit id.
 func short(commit string) string { return commit[:min(7, len(commit))] }

@@ -65,8 +65,10 @@ func (c *console) serveCommit(w http.ResponseWriter, r *http.Request) {
 }
 
 // CommitLink returns the page of a commit of the output branch.
-func (p pipelinePage) CommitLink(id string) string {
-	return pipelineLink(p.Name) + "/commits/" + url.PathEscape(id)
+func (p pipelinePage) CommitLink(id string) string { return commitPageLink(p.Name, id) }
+
+func commitPageLink(pipeline, id string) string {
+	return pipelineLink(pipeline) + "/commits/" + url.PathEscape(id)
 }
 
 // CommitPage returns the page of a commit of the output branch at its forge.

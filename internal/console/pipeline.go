@@ -10,27 +10,27 @@ import (
 	"github.com/agentry-dev/agentry/internal/repobrowser"
 )
 
-// maxHeld is how many held objects the page shows; the JSON has all.
-const maxHeld = 200
-
 // pipelinePage is the page of a pipeline.
 type pipelinePage struct {
 	frame
 	row
 	repobrowser.History
-	// Excerpts are the lines that the findings are about.
-	Excerpts []repobrowser.Excerpt
+	// Shown are the findings, and HeldElse the held objects whose errors are not among them.
+	Shown    []shownFinding
+	HeldElse []plan.HeldObject
 	// Delivery is how far the newest commit has come in clusters. Nil if none has reported.
 	Delivery *delivery.Status
 	// Asked says that a pass was asked for from the page, and Done that it has ended.
 	Asked, Done bool
 }
 
-// HeldShown returns the held objects that the page shows.
-func (p pipelinePage) HeldShown() []plan.HeldObject { return p.Held[:min(len(p.Held), maxHeld)] }
+// HeldShown returns those of HeldElse that the page shows.
+func (p pipelinePage) HeldShown() []plan.HeldObject {
+	return p.HeldElse[:min(len(p.HeldElse), maxHeld)]
+}
 
-// HeldHidden returns the number of held objects that the page does not show.
-func (p pipelinePage) HeldHidden() int { return max(0, len(p.Held)-maxHeld) }
+// HeldHidden returns the number of those of HeldElse that the page does not show.
+func (p pipelinePage) HeldHidden() int { return max(0, len(p.HeldElse)-maxHeld) }
 
 // FindingsHidden returns the number of findings that the page does not show.
 func (p pipelinePage) FindingsHidden() int {
@@ -46,8 +46,7 @@ func (c *console) find(w http.ResponseWriter, r *http.Request) (row, bool) {
 	name := r.PathValue("name")
 	s, ok := c.Fleet.Pipeline(name)
 	if !ok {
-		c.refuse(w, r, http.StatusNotFound, "no such pipeline",
-			"it may have been removed from the configuration, or renamed")
+		c.refuseNoPipeline(w, r)
 		return row{}, false
 	}
 	for _, d := range c.Fleet.Definitions() {
@@ -64,7 +63,10 @@ func (c *console) servePipeline(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := pipelinePage{frame: c.of(r, found.Name, "overview", ""), row: found, History: c.history(found)}
-	p.Excerpts = c.Repositories.Excerpts(found.Name, found.Findings.First)
+	for i, excerpt := range c.Repositories.Excerpts(found.Name, found.Findings.First) {
+		p.Shown = append(p.Shown, shownFinding{Diagnostic: found.Findings.First[i], Excerpt: excerpt})
+	}
+	p.HeldElse = showFindings(p.Shown, found.Held)
 	if d, ok := c.Delivery.Status(found.Name); ok {
 		p.Delivery = &d
 	}

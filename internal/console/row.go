@@ -93,6 +93,24 @@ func condense(s *fleet.Status) (key, why string) {
 	return "waiting", cmp.Or(ready.Message, ready.Reason)
 }
 
+// Summary returns Why without the error that is the first of the findings, or nothing if Why names none.
+func (r row) Summary() string {
+	summary, _, isCut := strings.Cut(r.Why, "; first: ")
+	if !isCut || len(r.Findings.First) == 0 {
+		return ""
+	}
+	return summary
+}
+
+// Brief returns Why for a list, which says beside it how much is held: the first error, without its place.
+func (r row) Brief() string {
+	if r.Summary() == "" {
+		return r.Why
+	}
+	first := r.Findings.First[0]
+	return strings.TrimPrefix(first.Object.String()+": "+first.Advice(), ": ")
+}
+
 // Bad reports whether something is wrong.
 func (r row) Bad() bool { return r.State.Class == "bad" }
 

@@ -1,6 +1,7 @@
 package explainers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -76,14 +77,46 @@ func explainAll(x *explain.Explainer, references []string, labelled labels.Selec
 
 // Search returns the objects of the last pass of a pipeline that have all words of a query, at most [MaxResults].
 func (s *Store) Search(pipeline, query string) (out explain.SearchResult, refused *Refusal) {
-	k, refused := s.last(pipeline)
-	if refused != nil {
+	if refused := tooLong(query); refused != nil {
 		return out, refused
 	}
-	if len(query) > MaxQueryBytes {
-		return out, badRequest("search for fewer words", "the query has more than %d bytes", MaxQueryBytes)
+	index, ok := s.fleet.Index(pipeline)
+	switch {
+	case !ok:
+		return out, noPipeline()
+	case index == nil:
+		return out, notKept(pipeline)
 	}
-	return k.search(query, MaxResults), nil
+	return index.Search(query, MaxResults), nil
+}
+
+// SearchAll looks for the words of a query in the last passes of pipelines, until the context is done. It remembers the
+// limit best of each group, and also returns the pipelines in which it could not look.
+func (s *Store) SearchAll(ctx context.Context, pipelines []string, query string, limit int) (out *explain.Search,
+	missed []string, refused *Refusal) {
+	if refused := tooLong(query); refused != nil {
+		return nil, nil, refused
+	}
+	out = explain.NewSearch(query, limit)
+	for i, name := range pipelines {
+		if ctx.Err() != nil {
+			return out, append(missed, pipelines[i:]...), nil
+		}
+		index, _ := s.fleet.Index(name)
+		if index == nil {
+			missed = append(missed, name)
+			continue
+		}
+		out.In(name, index)
+	}
+	return out, missed, nil
+}
+
+func tooLong(query string) *Refusal {
+	if len(query) > MaxQueryBytes {
+		return badRequest("search for fewer words", "the query has more than %d bytes", MaxQueryBytes)
+	}
+	return nil
 }
 
 // Tree returns the hierarchies of the last pass of a pipeline.

@@ -11,20 +11,23 @@ import (
 // maxKept is how many explainers are kept.
 const maxKept = 2
 
-// Renders returns the last render of a pipeline, or nil if it is not kept. It returns false if there is no such
-// pipeline.
-type Renders func(pipeline string) (render *explain.Render, ok bool)
+// Fleet has the last renders of pipelines, and their names. It returns nil if they are not kept, and false if there is
+// no such pipeline. It is implemented by [fleet.Fleet].
+type Fleet interface {
+	Explained(pipeline string) (render *explain.Render, ok bool)
+	Index(pipeline string) (index *explain.Index, ok bool)
+}
 
 // Store keeps explainers of the last renders. It is safe for concurrent use.
 type Store struct {
-	renders Renders
+	fleet Fleet
 
 	mu   sync.Mutex
 	kept []*kept // least recently used first
 }
 
 // NewStore returns a Store of the renders of a fleet.
-func NewStore(renders Renders) *Store { return &Store{renders: renders} }
+func NewStore(f Fleet) *Store { return &Store{fleet: f} }
 
 // kept is the explainer of one render. mu guards it: it answers one request at a time.
 type kept struct {
@@ -33,19 +36,17 @@ type kept struct {
 
 	mu        sync.Mutex
 	explainer *explain.Explainer
-	index     *explain.Index
 }
 
 // last returns the explainer of the last pass of a pipeline.
 func (s *Store) last(pipeline string) (*kept, *Refusal) {
-	render, ok := s.renders(pipeline)
+	render, ok := s.fleet.Explained(pipeline)
 	if !ok {
-		return nil, &Refusal{Status: http.StatusNotFound, Message: "no such pipeline"}
+		return nil, noPipeline()
 	}
 	if render == nil {
 		s.forget(pipeline)
-		return nil, &Refusal{http.StatusServiceUnavailable, "nothing is kept of the last pass",
-			"agentry trigger " + pipeline + " makes another one"}
+		return nil, notKept(pipeline)
 	}
 	return s.of(pipeline, render), nil
 }
@@ -86,14 +87,9 @@ func (k *kept) ask(f func(*explain.Explainer)) {
 	f(k.explainer)
 }
 
-// search returns the objects that a query finds, at most limit of them.
-func (k *kept) search(query string, limit int) explain.SearchResult {
-	var index *explain.Index
-	k.ask(func(x *explain.Explainer) {
-		if k.index == nil {
-			k.index = x.Index()
-		}
-		index = k.index
-	})
-	return index.Search(query, limit)
+func noPipeline() *Refusal { return &Refusal{Status: http.StatusNotFound, Message: "no such pipeline"} }
+
+func notKept(pipeline string) *Refusal {
+	return &Refusal{http.StatusServiceUnavailable, "nothing is kept of the last pass",
+		"agentry trigger " + pipeline + " makes another one"}
 }

@@ -1,8 +1,11 @@
 package explainers
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator"
@@ -24,19 +27,55 @@ func hierarchyOf(n int) *explain.Render {
 	return &out
 }
 
+// rendered is a fleet by its last renders.
+type rendered map[string]*explain.Render
+
+func (r rendered) Explained(name string) (*explain.Render, bool) {
+	render, ok := r[name]
+	return render, ok
+}
+
+func (r rendered) Index(name string) (*explain.Index, bool) {
+	render, ok := r[name]
+	if render == nil {
+		return nil, ok
+	}
+	return explain.New(*render).Index(), ok
+}
+
+// TestSearchAll: what is found of all pipelines, and where nobody can look.
+func TestSearchAll(t *testing.T) {
+	s := NewStore(rendered{"a": hierarchyOf(2), "b": hierarchyOf(3), "evicted": nil})
+	all := []string{"a", "evicted", "b"}
+	found, missed, refused := s.SearchAll(t.Context(), all, "metricsinstance", 2)
+	if refused != nil || !slices.Equal(missed, []string{"evicted"}) {
+		t.Errorf("%v %v", missed, refused)
+	}
+	if got := found.Result(explain.Objects); got.Total != 5 || len(got.Entries) != 2 || got.Entries[1].Pipeline != "a" {
+		t.Errorf("%+v", got)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, missed, _ = s.SearchAll(over, all, "agent", 2); !slices.Equal(missed, all) {
+		t.Errorf("without time: %v", missed)
+	}
+	for n, want := range map[int]bool{MaxQueryBytes: false, MaxQueryBytes + 1: true} {
+		if _, _, refused := s.SearchAll(t.Context(), all, strings.Repeat("x", n), 2); (refused != nil) != want {
+			t.Errorf("%d bytes: %v", n, refused)
+		}
+	}
+}
+
 // TestARenderReplacesAnother: a pass is explained as soon as it has ended, and no older render is kept.
 func TestARenderReplacesAnother(t *testing.T) {
-	renders := map[string]*explain.Render{"a": hierarchyOf(2)}
-	s := NewStore(func(name string) (*explain.Render, bool) {
-		r, ok := renders[name]
-		return r, ok
-	})
+	renders := rendered{"a": hierarchyOf(2)}
+	s := NewStore(renders)
 	count := func() int {
-		hits, refused := s.Search("a", "")
+		roots, refused := s.Tree("a")
 		if refused != nil {
 			return -refused.Status
 		}
-		return hits.Total
+		return 1 + len(roots[0].Children)
 	}
 	if got := count(); got != 3 {
 		t.Errorf("%d objects", got)
@@ -52,7 +91,7 @@ func TestARenderReplacesAnother(t *testing.T) {
 	for i := range 5 {
 		name := fmt.Sprint(i)
 		renders[name] = hierarchyOf(1)
-		if _, refused := s.Search(name, ""); refused != nil || len(s.kept) > maxKept {
+		if _, refused := s.Tree(name); refused != nil || len(s.kept) > maxKept {
 			t.Errorf("%v, and %d are kept", refused, len(s.kept))
 		}
 	}

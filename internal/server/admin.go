@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/internal/console"
@@ -28,7 +27,7 @@ import (
 // Fleet has the state to show. [fleet.Fleet] implements it.
 type Fleet interface {
 	console.Fleet
-	Explained(pipeline string) (render *explain.Render, ok bool)
+	explainers.Fleet
 	Caches(pipeline string) (readers []*object.Reader, ok bool)
 }
 
@@ -61,7 +60,7 @@ type admin struct {
 
 // NewAdmin returns the handler of the admin listener.
 func NewAdmin(o Options) (http.Handler, error) {
-	a := &admin{Options: o, explained: explainers.NewStore(o.Fleet.Explained)}
+	a := &admin{Options: o, explained: explainers.NewStore(o.Fleet)}
 	guarded := http.NewServeMux()
 	say, err := console.Handle(guarded, console.Options{
 		Fleet: o.Fleet, Delivery: o.Delivery, Explained: a.explained,

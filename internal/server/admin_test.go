@@ -43,6 +43,14 @@ func (f *fake) Explained(name string) (*explain.Render, bool) {
 	return r, ok
 }
 
+func (f *fake) Index(name string) (*explain.Index, bool) {
+	r, ok := f.renders[name]
+	if r == nil {
+		return nil, ok
+	}
+	return explain.New(*r).Index(), ok
+}
+
 func (f *fake) trigger(t fleet.Trigger)                  { f.triggers = append(f.triggers, t) }
 func (f *fake) handler(token func() string) http.Handler { return f.handlerFor(token, nil) }
 func (f *fake) handlerFor(token, readToken func() string) http.Handler {

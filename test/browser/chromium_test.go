@@ -80,7 +80,8 @@ func (l look) String() string {
 
 // looks are all ways in which pages are looked at.
 func looks() []look {
-	return []look{{360, false, true}, {1280, false, true}, {1280, false, false}, {360, true, true}, {1280, true, true}}
+	return []look{{360, false, true}, {1280, false, true}, {1280, false, false}, {1920, false, true},
+		{360, true, true}, {1280, true, true}}
 }
 
 // sight is a page that is shown in a tab of the browser.

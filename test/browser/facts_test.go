@@ -55,7 +55,7 @@ func attributes() []string {
 	return strings.Fields(
 		"lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime " +
 			"type action method role for value maxlength src defer autocomplete placeholder aria-current aria-hidden " +
-			"aria-sort tabindex xmlns width height viewBox d x y")
+			"aria-sort tabindex title xmlns width height viewBox d x y")
 }
 
 // complaints are what somebody would object to.

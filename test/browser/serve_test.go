@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/prometheus/client_golang/prometheus"
@@ -61,10 +62,23 @@ func (s standing) Definitions() (out []*fleet.Definition) {
 	return out
 }
 
-// Explained returns the same render for each pipeline.
+// Explained returns the same render for each pipeline of this replica.
 func (s standing) Explained(name string) (*explain.Render, bool) {
-	_, ok := s.Pipeline(name)
+	p, ok := s.Pipeline(name)
+	if !p.Owned {
+		return nil, ok
+	}
 	return rendered(), ok
+}
+
+// Index returns the names of that render.
+func (s standing) Index(name string) (*explain.Index, bool) { return indexOf(s.Explained(name)) }
+
+func indexOf(render *explain.Render, ok bool) (*explain.Index, bool) {
+	if render == nil {
+		return nil, ok
+	}
+	return explain.New(*render).Index(), ok
 }
 
 // rendered is a small hierarchy, with a monitor that is missed and one whose names are hostile.
@@ -284,6 +298,33 @@ func TestThePageIsLive(t *testing.T) {
 	}
 }
 
+// TestASlashLeadsToTheSearch: from any page, and results follow what is typed.
+func TestASlashLeadsToTheSearch(t *testing.T) {
+	service := admin(t, many(3), nil)
+	s := visit(t, chromium(t), service.URL+"/pipelines/cluster-0001", looks()[1])
+	// A key as a keyboard sends it: what a page prevents is not written.
+	slash := command(input.DispatchKeyEvent,
+		input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "/", Text: "/"})
+	write := func(text string) {
+		for _, key := range text {
+			do(t, s.tab, chromedp.KeyEvent(string(key)))
+		}
+	}
+	do(t, s.tab, slash)
+	write("check\r")
+	do(t, s.tab, chromedp.WaitVisible("#in-objects"))
+	do(t, s.tab, slash)
+	write("none") // in the place of what is there
+	do(t, s.tab, chromedp.WaitVisible(".nothing"))
+	const typed = `document.activeElement.value + location.search`
+	if at := get(t, s.tab, chromedp.Evaluate[string](typed)); at != "none?q=none" {
+		t.Errorf("what is typed leads to %q", at)
+	}
+	for _, complaint := range s.complaints() {
+		t.Error(complaint)
+	}
+}
+
 // changing is a fleet that becomes another one.
 type changing struct {
 	standing
@@ -350,7 +391,15 @@ func TestThePagesOfTheService(t *testing.T) {
 						"Secret/monitoring/login"}},
 				"missed": {path: "/pipelines/prod-eu/explain?object=ServiceMonitor/team-search/search",
 					says: []string{"has no manifest here", "one label and one label of the namespace away"}},
-				"found": {path: "/pipelines/prod-eu/hierarchy?q=team-shop", says: []string{"Found: 2 objects"}},
+				"found here": {path: "/search?q=team-shop&pipeline=prod-eu",
+					says: []string{"Found: ", "in prod-eu", "Namespace/team-shop",
+						"serviceMonitor/team-shop/checkout/0"}},
+				"found": {path: "/search?q=checkout", isolated: true, says: []string{"Found: ",
+					"ServiceMonitor/team-shop/checkout", "Not searched", "another-replicas"}},
+				"not found": {path: "/search?q=" + strings.Repeat("nothing", 40), isolated: true,
+					says: []string{"Found: 0 results"}},
+				"code":         {path: "/codes/unknown-field", says: []string{"unknown-field", "error"}},
+				"not searched": {path: "/search", says: []string{"Write words above"}},
 				"one": {path: "/pipelines/prod-eu", isolated: true, says: []string{
 					"prod-eu", "Stalled", hostile, "cannot be reached", "left out", "the whole unit is held",
 					"41 failed in a row", "write it right", "Run a pass",

@@ -1,0 +1,53 @@
+package console
+
+import (
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/plan"
+	"github.com/agentry-dev/agentry/internal/repobrowser"
+)
+
+const (
+	// maxHeld is how many held objects the page of a pipeline shows whose errors it does not show; the JSON has all.
+	maxHeld = 200
+	// maxHeldByOne is how many objects it names that one error holds.
+	maxHeldByOne = 10
+)
+
+// shownFinding is a finding with the line that it is about, and what it holds.
+type shownFinding struct {
+	diag.Diagnostic
+	Excerpt repobrowser.Excerpt
+	Held    []plan.HeldObject
+	// MoreHeld counts the held objects that are not named.
+	MoreHeld int
+}
+
+// HasManual reports whether there is a page about the code.
+func (f shownFinding) HasManual() bool {
+	_, ok := diag.Lookup(f.Code)
+	return ok
+}
+
+// HoldsItself reports whether the object that it is about is among the held ones that are named.
+func (f shownFinding) HoldsItself() bool {
+	return slices.ContainsFunc(f.Held, func(h plan.HeldObject) bool { return h.ID == manifest.IDOf(f.Object) })
+}
+
+// showFindings adds what the findings hold, and returns the held objects whose errors are not among them.
+func showFindings(findings []shownFinding, held []plan.HeldObject) (others []plan.HeldObject) {
+	for _, h := range held {
+		i := slices.IndexFunc(findings, func(f shownFinding) bool { return f.Same(h.Reason) })
+		switch {
+		case i < 0:
+			others = append(others, h)
+		case len(findings[i].Held) == maxHeldByOne:
+			findings[i].MoreHeld++
+		default:
+			findings[i].Held = append(findings[i].Held, h)
+		}
+	}
+	return others
+}

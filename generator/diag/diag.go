@@ -61,7 +61,8 @@ type Diagnostic struct {
 	Column int `json:"column"`
 	// Cause is what several problems may have in common; it may be zero. The message says it, too.
 	Cause Cause `json:"-"`
-	// BuiltBy is the file of the kustomization that made the object of what File says; it may be empty.
+	// BuiltBy is the file of the kustomization, or the folder without one, that made the object of what File says; it
+	// may be empty.
 	BuiltBy string `json:"builtBy"`
 	Object  Object `json:"object"`
 	// Source is the repository, if there are several.

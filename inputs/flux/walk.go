@@ -182,11 +182,11 @@ func (r *run) addKustomization(k *kustomization) {
 	}
 	if string(first.Text) != string(k.Text) {
 		again := k.emptyRoot()
-		again.Name += " again"
+		again.Name = again.RequestedBy.Name() + " again"
 		file, line, _ := first.Origin.Find(string(first.Text), "")
 		r.roots = append(r.roots, refused(again,
 			new(diag.BuildRefused.At("", "is defined twice: the other one is at %s:%d", file, line).
-				WithHint("remove one of them"))))
+				WithHint("remove one of them; if they are for different clusters, give the path of one cluster"))))
 	}
 }
 

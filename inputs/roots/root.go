@@ -28,8 +28,8 @@ import (
 
 // Root is something that is built as a whole.
 type Root struct {
-	// Name stands for the result among the files of the repository: the folder's kustomization, or
-	// [CustomResource.Name].
+	// Name stands for the result among the files of the repository: the folder's kustomization, the folder if it has
+	// none, or [CustomResource.Name].
 	Name   string
 	Folder string
 	// Generate makes a kustomization for a folder without one. If nil, the folder must have one.

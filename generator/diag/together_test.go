@@ -16,7 +16,7 @@ func away(n int) (list diag.List) {
 		d := diag.BuildFailed.At("spec.chart", "chart%d: no such host", i)
 		d.File, d.Line = fmt.Sprintf("%d.yaml", i), 1
 		d.Cause = diag.Cause{Things: "charts", Problem: "cannot be fetched", Hint: "check the network",
-			Server: []string{"a.example.com", "b.example.com"}[i%2], Reason: "no such host"}
+			Of: []string{"a.example.com", "b.example.com"}[i%2], Many: "hosts", Reason: "no such host"}
 		d.Object = diag.Object{Kind: "HelmRelease", Name: fmt.Sprint(i)}
 		list = append(list, d)
 	}

@@ -139,7 +139,9 @@ func (s *substitutionSearch) unknownIn(path, text string) bool {
 		if !strings.Contains(text, variable) {
 			continue
 		}
-		d := diag.FluxVariable.At(path, "the value of %s %s", variable, s.unknown[name]).As(diag.Error)
+		d := diag.FluxVariable.At(path, "the value of %s %s", variable, s.unknown[name]).As(diag.Error).
+			Because(diag.Cause{Things: "fields", Problem: "have variables whose values are unknown", Of: variable,
+				Reason: "its value " + s.unknown[name]})
 		if i, found := s.caused[path]; found {
 			(*s.findings)[i] = d
 		} else {

@@ -175,7 +175,7 @@ func (e *Error) Error() string { return e.of.String() + ": " + e.reason }
 
 // Cause returns what this error has in common with those of other charts.
 func (e *Error) Cause() diag.Cause {
-	out := diag.Cause{Things: "charts", Problem: "cannot be fetched", Reason: e.reason}
+	out := diag.Cause{Things: "charts", Problem: "cannot be fetched", Many: "hosts", Reason: e.reason}
 	credentials := "charts.repositories"
 	switch e.of.Kind {
 	case Git:
@@ -192,7 +192,7 @@ func (e *Error) Cause() diag.Cause {
 		out.Hint = "write ?ref= with a branch or tag that the repository has, or with the full id of a commit"
 	}
 	if u, err := url.Parse(e.of.URL); err == nil {
-		out.Server = u.Host
+		out.Of = u.Host
 	}
 	return out
 }

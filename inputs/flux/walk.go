@@ -355,11 +355,11 @@ func (r *run) find(kind, namespace, name, field string) (string, error) {
 	if namespace == bootstrapName && name == bootstrapName {
 		return ".", nil
 	}
-	message, hint := r.Repositories.Unknown(id, url)
+	unknown := r.Repositories.Unknown(field, id, url)
 	if kind == "ExternalArtifact" {
-		hint = "name the folder with the files of the artifact: " + hint
+		unknown.Hint = "name the folder with the files of the artifact: " + unknown.Hint
 	}
-	return "", problem(field, hint, "%s", message)
+	return "", unknown
 }
 
 // bootstrapName is both name and namespace of the source that flux bootstrap and the Flux Operator make for the

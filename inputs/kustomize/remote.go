@@ -183,10 +183,10 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 			hint += "; --source " + shown(r.URL) + "=FOLDER reads a folder in place of it"
 		}
 		cause := diag.Cause{Things: "remote entries", Problem: "are not fetched",
-			Hint:   "list their URLs in build.remotes of the pipeline; --remotes fetches whatever is remote",
-			Reason: shown(r.URL)}
+			Hint: "list their URLs in build.remotes of the pipeline; --remotes fetches whatever is remote",
+			Many: "hosts", Reason: shown(r.URL)}
 		if u, err := url.Parse(r.URL); err == nil {
-			cause.Server = u.Host
+			cause.Of = u.Host
 		}
 		return e, f.because(cause, diag.BuildRefused, e.field, "is remote, and "+shown(r.URL)+" is not fetched", hint)
 	}

@@ -124,11 +124,17 @@ func (r *Run) lenient(found diag.List) diag.List {
 	return found
 }
 
+// thisRepository is the end of what hints offer for --source if a custom resource names the repository at hand.
+const thisRepository = "=.;"
+
 // Named returns findings with the names of files that people know.
 func (r *Run) Named(list diag.List) diag.List {
-	out := slices.Clone(list)
+	out, up := slices.Clone(list), Up()
 	for i := range out {
 		d := &out[i]
+		if up != "" {
+			d.Hint = strings.Replace(d.Hint, thisRepository, "="+filepath.ToSlash(up)+";", 1)
+		}
 		if l := r.labelled(d.Source); l != nil {
 			d.File, d.BuiltBy, d.Source = r.name(l, d.File), r.name(l, d.BuiltBy), ""
 		} else if d.File != "" && d.File != r.file && r.request.Revision != "" {

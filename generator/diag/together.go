@@ -11,8 +11,9 @@ import (
 // Cause is what problems have in common, such as charts that cannot be fetched. What a person reads has many of one
 // cause as one block: apart, they hide the others, and GitHub shows no more than 10 annotations of a step.
 type Cause struct {
-	// Things and Problem are the subject and the predicate of a sentence about all of them, and Hint is the remedy.
-	Things, Problem, Hint string
+	// Things and Problem are the subject and the predicate of a sentence about all of them, and Hint is the remedy, as
+	// Flags is; see [Diagnostic.Flags].
+	Things, Problem, Hint, Flags string
 	// Of is what some of the things have in common, such as a host, and Reason what is wrong with that. Many is the
 	// word for several of these; if it is empty, the sentence does not name them.
 	Of, Many, Reason string

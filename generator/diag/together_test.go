@@ -93,3 +93,19 @@ func TestTheFingerprintOfABlockStays(t *testing.T) {
 		t.Error("the fingerprint follows the number")
 	}
 }
+
+// TestFlagsAreARemedyAtADesk: beside that in a pipeline file if one governs, else alone, also of many problems.
+func TestFlagsAreARemedyAtADesk(t *testing.T) {
+	t.Parallel()
+	d := diag.BuildRefused.At("", "is remote").
+		Because(diag.Cause{Things: "entries", Hint: "list it in the pipeline", Flags: "--remotes fetches it"})
+	for hasFile, want := range map[bool]string{true: "list it in the pipeline; --remotes fetches it",
+		false: "--remotes fetches it"} {
+		if got := d.AtDesk(hasFile).AtDesk(hasFile); got.Hint != want || got.Cause.Hint != want {
+			t.Errorf("%q, %q, want %q", got.Hint, got.Cause.Hint, want)
+		}
+	}
+	if d = diag.BuildRefused.At("", "is remote").WithHint("remove it"); d.AtDesk(false).Hint != "remove it" {
+		t.Error("there are no flags for it")
+	}
+}

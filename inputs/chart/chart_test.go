@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -289,8 +290,7 @@ func TestWhereASiteMayLead(t *testing.T) {
 	store.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("203.0.113.7")}, nil
 	}
-	if _, err := store.Resolve(t.Context(), of, Pin{}); err == nil ||
-		!strings.Contains(err.Error(), httpclient.ErrNotPublic.Error()) {
+	if _, err := store.Resolve(t.Context(), of, Pin{}); !errors.Is(err, httpclient.ErrNotPublic) {
 		t.Errorf("a public site leads to this machine: %v", err)
 	}
 }

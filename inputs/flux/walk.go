@@ -357,7 +357,7 @@ func (r *run) find(kind, namespace, name, field string) (string, error) {
 	}
 	unknown := r.Repositories.Unknown(field, id, url)
 	if kind == "ExternalArtifact" {
-		unknown.Hint = "name the folder with the files of the artifact: " + unknown.Hint
+		unknown.Flags = "name the folder with the files of the artifact: " + unknown.Flags
 	}
 	return "", unknown
 }

@@ -113,19 +113,13 @@ func failed(name, message, hint string) error {
 }
 
 // at returns an error about a field of a kustomization.
-func (f *file) at(code diag.Code, field, message, hint string) error {
-	return f.because(diag.Cause{}, code, field, message, hint)
-}
-
-// because returns an error about a field of a kustomization, with what it has in common with others.
-func (f *file) because(cause diag.Cause, code diag.Code, field, message, hint string) error {
+func (f *file) at(code diag.Code, field, message, hint string) *diag.Diagnostic {
 	shown := field
 	if f.writtenAs != nil {
 		shown = f.writtenAs(field)
 	}
 	d := code.At("", "%s", shown+": "+message).As(diag.Error).WithHint(hint)
 	d.File, d.Line, d.Column = f.find(field)
-	d.Cause = cause
 	return &d
 }
 

@@ -70,19 +70,20 @@ func (r Repositories) Warn(folder, field, wanted string) diag.List {
 // Unknown says why a URL is not the repository that is read, and what to do if it is. id is what --source maps to a
 // folder; url may be unknown.
 func (r Repositories) Unknown(field, id, url string) *diag.Diagnostic {
-	const mapping = "map %s to a source in sourceRefs of the pipeline; agentry check, render and tree read it with " +
-		"--source %s=FOLDER"
-	message, hint := fmt.Sprintf("it is unknown where %s is", id), fmt.Sprintf(mapping, "it", id)
+	const mapping = " to a source in sourceRefs of the pipeline"
+	message, own := fmt.Sprintf("it is unknown where %s is", id), ""
 	if url != "" {
 		message = fmt.Sprintf("%.200s is another repository than this one, %s", shown(url), shown(r.URL))
 		if location(r.URL) == "" || strings.HasPrefix(r.URL, "file:") {
 			message = fmt.Sprintf("%.200s is not known to be this repository, which has no remote origin", shown(url))
 		}
-		hint = fmt.Sprintf("if it is this one: --source %s=.; otherwise %s", id, hint)
+		own = fmt.Sprintf("if it is this one: --source %s=.; otherwise ", id)
 	}
-	d := diag.BuildRefused.At(field, "%s", message).WithHint(hint)
+	d := diag.BuildRefused.At(field, "%s", message).WithHint("map it" + mapping).
+		WithFlags(fmt.Sprintf("%s--source %s=FOLDER reads a folder in place of it", own, id))
 	d.Cause = diag.Cause{Things: "custom resources", Problem: "name repositories that are not read", Of: id,
-		Reason: message, Hint: fmt.Sprintf(mapping, "each", "NAME") + ", or NAME=. if it is this one"}
+		Reason: message, Hint: "map each" + mapping,
+		Flags: "--source NAME=FOLDER reads a folder in place of it, or NAME=. if it is this one"}
 	return &d
 }
 

@@ -65,7 +65,7 @@ var shortFields = [][2]string{{"namespace", "spec.defaultNamespace"}, {"runtime"
 func (e Env) request(flags *cli.Context, paths []string) (r dryrun.Request, err error) {
 	r = dryrun.Request{File: flags.String("file"), Alone: flags.Bool("no-pipeline"), Pipeline: flags.String("pipeline"),
 		Paths: paths, Build: flags.String("build"), Offline: flags.Bool("offline"), Skip: outdir.Is, Stdin: e.Stdin,
-		Getenv: e.LookupEnv}
+		Flags: true, Getenv: e.LookupEnv}
 	if len(paths) > 0 && !command.IsTyped(flags, e.LookupEnv, "file") {
 		r.File = "" // what the environment says for all commands does not get in the way of one
 	}

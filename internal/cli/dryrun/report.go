@@ -132,6 +132,9 @@ func (r *Run) Named(list diag.List) diag.List {
 	out, up := slices.Clone(list), Up()
 	for i := range out {
 		d := &out[i]
+		if r.request.Flags {
+			*d = d.AtDesk(r.file != "")
+		}
 		if up != "" {
 			d.Hint = strings.Replace(d.Hint, thisRepository, "="+filepath.ToSlash(up)+";", 1)
 		}

@@ -297,7 +297,7 @@ func (r *Run) local(source int) *local {
 func (r *Run) credentials(s *session, options *gitsync.Options) (c gitsync.Credentials, err error) {
 	p := r.Pipeline
 	c, found := p.Credentials(r.request.Getenv)
-	isFound := r.request.File == ""
+	isFound := r.request.File == "" && (r.file != "" || !r.request.Flags) // what flags say is trusted
 	wrong := slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 		var source int
 		if _, err := fmt.Sscanf(d.Path, "spec.sources[%d]", &source); err == nil {

@@ -295,6 +295,17 @@ func TestWhereASiteMayLead(t *testing.T) {
 	}
 }
 
+// TestTheLimitOfTimeIsTheOneThatApplied: a server that does not begin its answer is not given as long as an answer.
+func TestTheLimitOfTimeIsTheOneThatApplied(t *testing.T) {
+	s := newServer(t)
+	s.answers["/shop.tgz"] = func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }
+	client := &http.Client{Transport: &http.Transport{ResponseHeaderTimeout: time.Millisecond}, Timeout: time.Minute}
+	_, err := download(t.Context(), client, s.URL+"/shop.tgz")
+	if err == nil || !strings.HasSuffix(err.Error(), "does not begin its answer within 30s") {
+		t.Error(err)
+	}
+}
+
 // hub is a registry with TLS and a password.
 func hub(t *testing.T) (*httptest.Server, Request) {
 	t.Helper()

@@ -102,12 +102,12 @@ func download(ctx context.Context, client *http.Client, from string) ([]byte, er
 // tooLate says which limit of time a request exceeded, which only the text of the error tells.
 func tooLate(err net.Error, host string, limit time.Duration) error {
 	switch text := err.Error(); {
-	case strings.Contains(text, "Client.Timeout"):
-		return fmt.Errorf("%s takes longer than %s", host, limit)
-	case strings.Contains(text, "awaiting response headers"):
+	case strings.HasSuffix(text, "timeout awaiting response headers"):
 		return fmt.Errorf("%s does not begin its answer within %s", host, httpclient.AnswerTimeout)
+	case strings.HasSuffix(text, "TLS handshake timeout"), strings.HasSuffix(text, "i/o timeout"): // shorter ones
+		return httpclient.PlainError(err)
 	}
-	return httpclient.PlainError(err)
+	return fmt.Errorf("%s takes longer than %s", host, limit)
 }
 
 // statusError is a response with a status other than 200.

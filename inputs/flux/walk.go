@@ -287,6 +287,7 @@ func (r *run) root(k *kustomization) roots.Root {
 		variables, problems, failed := k.variables(r.object, &r.reader)
 		if err = failed; err == nil {
 			root := k.root(top, variables)
+			root.PostBuild = k.postBuild(r.object)
 			root.Warnings = append(r.warnings(k.source(), "spec.sourceRef", top), r.once(problems)...)
 			return root
 		}

@@ -197,13 +197,18 @@ func (c *checker) note(refs map[string]bool, name string) {
 // open reads the kustomization of a folder, or generates the root's.
 func (c *checker) open(dir string) (*file, error) {
 	name, err := Find(c.tree, dir)
+	generate := c.request.Generate
+	if len(c.stack) > 0 {
+		generate = nil
+	}
 	switch {
 	case err != nil:
 		return nil, explain(err, dir)
-	case name != "":
+	case name != "" && (generate == nil || generate.File == "" || generate.File == path.Base(name)):
 		return load(c.tree, name)
-	case c.request.Generate != nil && len(c.stack) == 0:
-		return c.makeKustomization(dir, *c.request.Generate)
+	case generate != nil:
+		c.generated = cmp.Or(name, path.Join(dir, "kustomization.yaml"))
+		return c.makeKustomization(dir, *generate)
 	}
 	return nil, failed(dir, "the folder has no kustomization", "add one, or name the files in it")
 }

@@ -253,8 +253,8 @@ func (s *session) alone() ([]*pipelinefile.Pipeline, error) {
 		if s.Files != nil {
 			paths = []any{"."}
 		}
-		sources = append(sources, map[string]any{"url": "file:///dev/stdin", "ref": map[string]any{"branch": "HEAD"},
-			"paths": paths, "build": string(inputs.Plain)})
+		sources = append(sources, map[string]any{"name": "stdin", "url": "file:///dev/stdin",
+			"ref": map[string]any{"branch": "HEAD"}, "paths": paths, "build": string(inputs.Plain)})
 	}
 	spec := map[string]any{"sources": sources, "output": map[string]any{"branch": "agentry/dry-run"}}
 	maps.Copy(spec, s.Spec)
@@ -265,7 +265,7 @@ func (s *session) alone() ([]*pipelinefile.Pipeline, error) {
 	for i, t := range s.trees {
 		p.Spec.Sources[i].URL = cmp.Or(t.origin(), p.Spec.Sources[i].URL)
 	}
-	p.Spec.Build.SharesPaths = len(s.trees) > 1
+	p.Spec.Build.SharesPaths = len(sources) > 1
 	return []*pipelinefile.Pipeline{p}, nil
 }
 

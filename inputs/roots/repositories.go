@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
@@ -52,7 +54,16 @@ func (r Revision) isNamed(name string) bool {
 	const shortest = 7
 	return name == "" || name == "HEAD" || slices.Contains(r.Names, name) ||
 		slices.Contains(r.Tags, strings.TrimPrefix(name, "refs/tags/")) ||
-		len(name) >= shortest && strings.HasPrefix(r.Commit, strings.ToLower(name))
+		len(name) >= shortest && strings.HasPrefix(r.Commit, strings.ToLower(name)) || r.isIn(name)
+}
+
+// isIn reports whether a tag of the commit is in a range of versions. As in Flux, a tag may start with a v.
+func (r Revision) isIn(wanted string) bool {
+	constraint, err := semver.NewConstraint(wanted)
+	return err == nil && slices.ContainsFunc(r.Tags, func(tag string) bool {
+		v, err := semver.StrictNewVersion(strings.TrimPrefix(tag, "v"))
+		return err == nil && constraint.Check(v)
+	})
 }
 
 // Warn returns a warning if a custom resource wants another revision of the repository in folder than the pipeline

@@ -175,7 +175,8 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	}
 	options.Local = map[int]gitsync.Local{}
 	for _, l := range r.locals {
-		options.Local[l.index] = gitsync.Local{Commit: l.commit, Objects: l.objects, Label: l.label, Paths: l.paths()}
+		options.Local[l.index] = gitsync.Local{Commit: l.commit, Objects: l.objects, Tags: l.tags, Label: l.label,
+			Paths: l.paths()}
 	}
 	if r.request.Revision != "" && len(r.locals) < len(r.Pipeline.Spec.Sources) {
 		if err := r.findRevision(ctx, credentials, &options); err != nil {

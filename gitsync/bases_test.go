@@ -446,7 +446,8 @@ func TestRemotesFromAnywhere(t *testing.T) {
 			<-r.asked
 		}
 		report := r.pass()
-		if text := fmt.Sprint(report.Diags); len(r.asked) > 0 || !strings.Contains(text, "not public") ||
+		text := fmt.Sprint(report.Diags) + report.Diags[0].Hint
+		if len(r.asked) > 0 || !strings.Contains(text, "not public") ||
 			!strings.Contains(text, "build.remotes") || strings.Contains(text, "charts.repositories") {
 			t.Errorf("%s: %d requests, %v", entry, len(r.asked), report.Diags)
 		}

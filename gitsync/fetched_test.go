@@ -291,7 +291,7 @@ func TestANewChartThatCannotBeHad(t *testing.T) {
 	l.pipeline.Spec.Charts.Repositories = nil
 	l.input(map[string]string{"in/a/kustomization.yaml": fetches(r, "1.2.0")})
 	if report := l.pass(); len(report.Diags) == 0 ||
-		!strings.Contains(report.Diags[0].Message, "name it under charts.repositories") {
+		!strings.Contains(report.Diags[0].Hint, "list its URL in charts.repositories") {
 		t.Errorf("a private address that the pipeline does not name: %v", report.Diags)
 	}
 }

@@ -98,7 +98,7 @@ func (s *Syncer) use(perSource []*repo.Repo, verify []*signature.Verifier) {
 			src.Verify = verify[i]
 		}
 		if isLocal {
-			src.Label, src.Kept = local.Label, local.Paths
+			src.Label, src.Kept, src.Tags = local.Label, local.Paths, local.Tags
 		} else if len(s.sources.List) > 1 {
 			src.Label = src.Repo.URL() // the pipeline's URL may contain a user name, which may be a token
 		}

@@ -123,6 +123,8 @@ type Options struct {
 type Local struct {
 	Commit  plumbing.Hash
 	Objects object.Objects
+	// Tags are those of the commit, or of the one that is checked out, which custom resources may name.
+	Tags []string
 	// Label is the source in findings about its files.
 	Label string
 	// Paths are where [Options.Keep] looks besides the paths of the source.

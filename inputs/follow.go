@@ -119,7 +119,7 @@ func (s *search) pathRoot(name string) ([]Root, error) {
 	}
 	file, err := s.kustomization(name)
 	if file == "" {
-		file = path.Join(name, "kustomization.yaml")
+		file = name // kustomize builds the folder without one
 		s.plain[name] = true
 	}
 	return []Root{{Name: file, Folder: name, Generate: &kustomize.Generate{}}}, ignoreMissing(err)

@@ -111,38 +111,40 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 	substituted := kustomization("apps",
 		"path: ./apps\ntargetNamespace: shop\npostBuild: {substituteFrom: [{kind: ConfigMap, name: vars}, {kind: "+
 			"Secret, name: vars, optional: true}]}")
-	const app = "clusters/prod/apps.yaml (Kustomization/flux-system/apps)\n"
-	const own = "clusters/prod/kustomization.yaml\n"
+	const own = "clusters/prod\n"
+	const vars = "  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n"
+	const apps = "clusters/prod/apps.yaml (Kustomization/flux-system/apps)\n"
+	const app = own + apps
 	for name, c := range map[string]struct{ files, want string }{
 		"one": {kustomization(
 			"apps", "path: ./apps\ntargetNamespace: shop\nnamePrefix: p-\nnameSuffix: -s\n"+
 				"commonMetadata: {labels: {team: a}}"),
 			app + "  ServiceMonitor/shop/p-shop-s of apps/monitor.yaml:1 map[team:a] ${CLUSTER:=none}\n" +
 				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: nothing " +
-				"replaces it here\n" + own},
+				"replaces it here\n"},
 		"a suspended one": {kustomization("apps", "path: ./apps\nsuspend: true"), app +
 			"  clusters/prod/apps.yaml:7:3: info[builds-nothing]: spec.suspend: Flux does not reconcile it, so it is not " +
-			"built\n" + own},
+			"built\n"},
 		"one for another cluster": {kustomization("apps",
 			"path: ./apps\nkubeConfig: {secretRef: {name: other}}"), app +
 			"  clusters/prod/apps.yaml:7:3: info[builds-nothing]: spec.kubeConfig: it is for another cluster, so it is " +
-			"not built\n" + own},
+			"not built\n"},
 		"one that leads out of the path": {kustomization("all", "path: ./more") + "-- more/a.yaml --\n" +
 			strings.SplitAfterN(kustomization("apps",
 				"path: ./apps\ntargetNamespace: shop\npostBuild: {substitute: {CLUSTER: prod}}"), "\n", 2)[1],
-			"clusters/prod/all.yaml (Kustomization/flux-system/all)\n" + own +
+			own + "clusters/prod/all.yaml (Kustomization/flux-system/all)\n" +
 				"more/a.yaml (Kustomization/flux-system/apps)\n" +
 				"  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] prod\n"},
 		"variables of a ConfigMap of another one": {substituted + kustomization("vars", "path: ./vars") +
 			"-- vars/vars.yaml --\n" + config,
-			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] prod\n" + own +
+			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] prod\n" +
 				"clusters/prod/vars.yaml (Kustomization/flux-system/vars)\n" +
 				"  ConfigMap/flux-system/vars of vars/vars.yaml:1 map[]\n"},
 		"variables that nobody defines": {substituted,
 			app + "  apps/monitor.yaml:4:8: error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is unknown: " +
 				"ConfigMap flux-system/vars is not in the inputs\n  clusters/prod/apps.yaml:8:32: " +
 				"warning[flux-variable]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars is not in the " +
-				"inputs\n" + own},
+				"inputs\n"},
 		"variables that nobody defines hold only what they reach": {substituted + "-- apps/kustomization.yaml --\n" +
 			"resources: [monitor.yaml, other.yaml]\n-- apps/other.yaml --\napiVersion: monitoring.coreos.com/v1\n" +
 			"kind: ServiceMonitor\nmetadata: {name: other}\nspec: {selector: {}, endpoints: [{port: web}]}\n",
@@ -150,58 +152,55 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 				"  apps/monitor.yaml:4:8: error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is unknown: " +
 				"ConfigMap flux-system/vars is not in the inputs\n  clusters/prod/apps.yaml:8:32: " +
 				"warning[flux-variable]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars is not in the " +
-				"inputs\n" + own},
+				"inputs\n"},
 		"a default": {kustomization("apps",
 			"path: ./apps\ntargetNamespace: shop\npostBuild: {substituteStrategy: Always}"),
-			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] none\n" + own},
+			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] none\n"},
 		"variables of an encrypted Secret": {substituted + "-- clusters/prod/vars.yaml --\n" + config +
 			"-- clusters/prod/secret.yaml --\n" + strings.Replace(secret, "hunter22}", "'ENC[x]'}\nsops: {}", 1),
-			app + "  apps/monitor.yaml:4:8: error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is unknown: " +
-				"Secret flux-system/vars cannot be decrypted\n" +
+			own + vars + apps + "  apps/monitor.yaml:4:8: error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is " +
+				"unknown: Secret flux-system/vars cannot be decrypted\n" +
 				"  clusters/prod/apps.yaml:8:63: warning[encrypted-secret]: spec.postBuild.substituteFrom[1]: Secret " +
-				"flux-system/vars cannot be decrypted: nothing is decrypted here\n" + own +
-				"  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n"},
+				"flux-system/vars cannot be decrypted: nothing is decrypted here\n"},
 		"an encrypted Secret that two name": {kustomization("apps", "path: ./keeps\npostBuild: {substituteFrom: "+
 			"[{kind: ConfigMap, name: vars}, {kind: Secret, name: vars}]}") +
 			kustomization("web", "path: ./keeps\npostBuild: {substituteFrom: [{kind: Secret, name: vars}]}") +
 			"-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n" +
 			"-- clusters/prod/vars.yaml --\n" + config + "-- clusters/prod/secret.yaml --\n" +
 			strings.Replace(secret, "hunter22}", "'ENC[x]'}\nsops: {}", 1),
-			app + "  ConfigMap/b/a of keeps/a.yaml:1 map[]\n" +
+			own + vars + apps + "  ConfigMap/b/a of keeps/a.yaml:1 map[]\n" +
 				"  clusters/prod/apps.yaml:7:63: warning[encrypted-secret]: spec.postBuild.substituteFrom[1]: Secret " +
-				"flux-system/vars cannot be decrypted: nothing is decrypted here\n" + own +
-				"  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n" +
+				"flux-system/vars cannot be decrypted: nothing is decrypted here\n" +
 				"clusters/prod/web.yaml (Kustomization/flux-system/web)\n  ConfigMap/b/a of keeps/a.yaml:1 map[]\n"},
 		"an object that keeps its text": {kustomization("apps",
 			"path: ./keeps\npostBuild: {substitute: {CLUSTER: prod}}") +
 			"-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" +
 			"metadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}}\n" +
 			"data: {CLUSTER: \"${x}\"}\n",
-			app + "  ConfigMap/b/a of keeps/a.yaml:1 map[]\n" + own},
+			app + "  ConfigMap/b/a of keeps/a.yaml:1 map[]\n"},
 		"an object that Flux does not apply": {kustomization("apps", "path: ./keeps") +
 			"-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" +
 			"metadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}}\n",
 			app + "  clusters/prod/apps.yaml:6:3: warning[builds-nothing]: spec.path: Flux applies no object of the folder " +
-				"keeps: the annotations kustomize.toolkit.fluxcd.io/reconcile: disabled and ssa: Ignore exclude all\n" +
-				own},
+				"keeps: the annotations kustomize.toolkit.fluxcd.io/reconcile: disabled and ssa: Ignore exclude all\n"},
 		"another repository": {strings.Replace(kustomization("apps", "path: ./apps"), "name: flux-system}\n  path",
 			"name: other}\n  path", 1),
 			app + "  clusters/prod/apps.yaml:5:3: error[build-refused]: spec.sourceRef: it is unknown where " +
-				"GitRepository/flux-system/other is\n" + own},
+				"GitRepository/flux-system/other is\n"},
 		"two that differ": {kustomization("all", "path: ./more") + kustomization("apps", "path: ./none") +
 			"-- more/a.yaml --\n" + strings.SplitAfterN(kustomization("apps", "path: ./apps"), "\n", 2)[1],
-			"clusters/prod/all.yaml (Kustomization/flux-system/all)\n" + app +
+			own + "clusters/prod/all.yaml (Kustomization/flux-system/all)\n" + apps +
 				"  clusters/prod/apps.yaml:6:3: error[build-failed]: spec.path: the folder none is not in the " +
-				"repository\n" + own +
+				"repository\n" +
 				"more/a.yaml (Kustomization/flux-system/apps) again\n" +
 				"  more/a.yaml:1:1: error[build-refused]: is defined twice: the other one is at " +
 				"clusters/prod/apps.yaml:1\n"},
 		"a circle": {kustomization("a", "path: ./circle") + "-- circle/b.yaml --\n" +
 			strings.SplitAfterN(kustomization("b", "path: ./clusters/prod"), "\n", 2)[1],
-			"circle/b.yaml (Kustomization/flux-system/b)\nclusters/prod/a.yaml (Kustomization/flux-system/a)\n" + own},
+			"circle/b.yaml (Kustomization/flux-system/b)\n" + own +
+				"clusters/prod/a.yaml (Kustomization/flux-system/a)\n"},
 		"a field of the wrong type": {kustomization("apps", "path: {}"),
-			app + "  clusters/prod/apps.yaml:4:1: error[build-refused]: spec: a field has a value of the wrong type\n" +
-				own},
+			app + "  clusters/prod/apps.yaml:4:1: error[build-refused]: spec: a field has a value of the wrong type\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -54,14 +54,18 @@ type Diagnostic struct {
 	Message string `json:"message"`
 	// Hint is the remedy; it may be empty.
 	Hint string `json:"hint"`
-	File string `json:"file"`
+	// Flags is the remedy that the flags of a command with PATHs are, if there is another than Hint; see
+	// [Diagnostic.AtDesk].
+	Flags string `json:"-"`
+	File  string `json:"file"`
 	// Line and Column count from 1; 0 means unknown. They are in File or, until that is known, in the text that the
 	// field at Path holds.
 	Line   int `json:"line"`
 	Column int `json:"column"`
 	// Cause is what several problems may have in common; it may be zero. The message says it, too.
 	Cause Cause `json:"-"`
-	// BuiltBy is the file of the kustomization that made the object of what File says; it may be empty.
+	// BuiltBy is the file of the kustomization, or the folder without one, that made the object of what File says; it
+	// may be empty.
 	BuiltBy string `json:"builtBy"`
 	Object  Object `json:"object"`
 	// Source is the repository, if there are several.
@@ -92,9 +96,34 @@ func (d Diagnostic) WithHint(hint string) Diagnostic {
 	return d
 }
 
-// Because returns the diagnostic with what it has in common with others, and the hint for all of them.
+// WithFlags returns the diagnostic with the remedy that flags are.
+func (d Diagnostic) WithFlags(flags string) Diagnostic {
+	d.Flags = flags
+	return d
+}
+
+// AtDesk returns the diagnostic as one of a command with PATHs: its flags are a remedy, beside a pipeline file if one
+// governs, else alone.
+func (d Diagnostic) AtDesk(hasFile bool) Diagnostic {
+	d.Hint = atDesk(d.Hint, d.Flags, hasFile)
+	d.Cause.Hint = atDesk(d.Cause.Hint, d.Cause.Flags, hasFile)
+	d.Flags, d.Cause.Flags = "", ""
+	return d
+}
+
+func atDesk(hint, flags string, hasFile bool) string {
+	switch {
+	case flags == "":
+		return hint
+	case hasFile && hint != "":
+		return hint + "; " + flags
+	}
+	return flags
+}
+
+// Because returns the diagnostic with what it has in common with others, and the remedy for all of them.
 func (d Diagnostic) Because(cause Cause) Diagnostic {
-	d.Cause, d.Hint = cause, cause.Hint
+	d.Cause, d.Hint, d.Flags = cause, cause.Hint, cause.Flags
 	return d
 }
 

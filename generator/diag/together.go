@@ -11,10 +11,12 @@ import (
 // Cause is what problems have in common, such as charts that cannot be fetched. What a person reads has many of one
 // cause as one block: apart, they hide the others, and GitHub shows no more than 10 annotations of a step.
 type Cause struct {
-	// Things and Problem are the subject and the predicate of a sentence about all of them, and Hint is the remedy.
-	Things, Problem, Hint string
-	// Server is the host of one thing, and Reason what is wrong with it.
-	Server, Reason string
+	// Things and Problem are the subject and the predicate of a sentence about all of them, and Hint is the remedy, as
+	// Flags is; see [Diagnostic.Flags].
+	Things, Problem, Hint, Flags string
+	// Of is what some of the things have in common, such as a host, and Reason what is wrong with that. Many is the
+	// word for several of these; if it is empty, the sentence does not name them.
+	Of, Many, Reason string
 }
 
 // maxApart is how many problems of one cause are printed apart. More are one block after all others.
@@ -67,28 +69,32 @@ func (l List) Together() List {
 // title is what the block says, without numbers and hosts: it stays when these change.
 func (b block) title() string { return b[0].Cause.Things + " " + b[0].Cause.Problem }
 
-// diagnostic returns one problem in place of all: the hosts with their reasons, and the first places.
+// diagnostic returns one problem in place of all: what they are of, with the reasons, and the first places.
 func (b block) diagnostic() Diagnostic {
 	count, reasons := map[string]int{}, map[string]string{}
 	for _, d := range b {
-		if count[d.Cause.Server]++; count[d.Cause.Server] == 1 {
-			reasons[d.Cause.Server] = d.Cause.Reason
+		if count[d.Cause.Of]++; count[d.Cause.Of] == 1 {
+			reasons[d.Cause.Of] = d.Cause.Reason
 		}
 	}
-	servers := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})
-	of := servers[0]
-	if len(servers) > 1 {
-		of = fmt.Sprintf("%d hosts", len(servers))
+	cause := b[0].Cause
+	first := fmt.Sprintf("%d %s", len(b), cause.Things)
+	switch {
+	case cause.Many != "" && len(all) > 1:
+		first += fmt.Sprintf(" of %d %s", len(all), cause.Many)
+	case cause.Many != "":
+		first += " of " + OneLine(all[0])
 	}
-	lines := []string{fmt.Sprintf("%d %s of %s %s", len(b), b[0].Cause.Things, OneLine(of), b[0].Cause.Problem)}
-	for i, server := range servers {
-		if i == maxServers {
-			lines = append(lines, fmt.Sprintf("and %d more hosts", len(servers)-i))
+	lines := []string{first + " " + cause.Problem}
+	for i, of := range all {
+		if i == maxOf {
+			lines = append(lines, strings.TrimSuffix(fmt.Sprintf("and %d more %s", len(all)-i, cause.Many), " "))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("%s (%d): %s", OneLine(server), count[server], OneLine(reasons[server])))
+		lines = append(lines, fmt.Sprintf("%s (%d): %s", OneLine(of), count[of], OneLine(reasons[of])))
 	}
 	for i, d := range b {
 		if i == maxApart {
@@ -97,9 +103,8 @@ func (b block) diagnostic() Diagnostic {
 		}
 		lines = append(lines, "at "+OneLine(strings.TrimSuffix(d.Position()+": "+d.Object.String(), ": ")))
 	}
-	return Diagnostic{Severity: b[0].Severity, Code: b[0].Code, Message: strings.Join(lines, "\n"),
-		Hint: b[0].Cause.Hint}
+	return Diagnostic{Severity: b[0].Severity, Code: b[0].Code, Message: strings.Join(lines, "\n"), Hint: cause.Hint}
 }
 
-// maxServers is how many hosts a block names.
-const maxServers = 10
+// maxOf is how many hosts, or whatever the problems are of, a block names.
+const maxOf = 10

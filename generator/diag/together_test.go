@@ -16,7 +16,7 @@ func away(n int) (list diag.List) {
 		d := diag.BuildFailed.At("spec.chart", "chart%d: no such host", i)
 		d.File, d.Line = fmt.Sprintf("%d.yaml", i), 1
 		d.Cause = diag.Cause{Things: "charts", Problem: "cannot be fetched", Hint: "check the network",
-			Server: []string{"a.example.com", "b.example.com"}[i%2], Reason: "no such host"}
+			Of: []string{"a.example.com", "b.example.com"}[i%2], Many: "hosts", Reason: "no such host"}
 		d.Object = diag.Object{Kind: "HelmRelease", Name: fmt.Sprint(i)}
 		list = append(list, d)
 	}
@@ -91,5 +91,21 @@ func TestTheFingerprintOfABlockStays(t *testing.T) {
 	}
 	if of(5) == "" || of(5) != of(48) {
 		t.Error("the fingerprint follows the number")
+	}
+}
+
+// TestFlagsAreARemedyAtADesk: beside that in a pipeline file if one governs, else alone, also of many problems.
+func TestFlagsAreARemedyAtADesk(t *testing.T) {
+	t.Parallel()
+	d := diag.BuildRefused.At("", "is remote").
+		Because(diag.Cause{Things: "entries", Hint: "list it in the pipeline", Flags: "--remotes fetches it"})
+	for hasFile, want := range map[bool]string{true: "list it in the pipeline; --remotes fetches it",
+		false: "--remotes fetches it"} {
+		if got := d.AtDesk(hasFile).AtDesk(hasFile); got.Hint != want || got.Cause.Hint != want {
+			t.Errorf("%q, %q, want %q", got.Hint, got.Cause.Hint, want)
+		}
+	}
+	if d = diag.BuildRefused.At("", "is remote").WithHint("remove it"); d.AtDesk(false).Hint != "remove it" {
+		t.Error("there are no flags for it")
 	}
 }

@@ -24,9 +24,9 @@ type Render struct {
 	AgentSelector labels.Selector
 	// Ignore says which objects are meant for no GrafanaAgent of the inputs.
 	Ignore ignore.Rules
-	// Diags are the findings about the inputs and about the render.
+	// Diags are the findings about the inputs and about the render, with the names of files that people know.
 	Diags diag.List
-	// Show returns the name by which people know a file. Nil: names stay as they are.
+	// Show returns the name by which people know a file of an object. Nil: names stay as they are.
 	Show func(file string) string
 }
 
@@ -98,7 +98,6 @@ func New(r Render) *Explainer {
 	in := &inputs{render: r, objects: map[string][]*manifest.Object{}, byID: map[manifest.ID]*manifest.Object{},
 		found: map[diag.Object]diag.List{}, fields: map[fieldKey]Field{}}
 	for _, d := range r.Diags {
-		d.File, d.BuiltBy = in.show(d.File), in.show(d.BuiltBy)
 		of := d.Object
 		of.APIVersion = ""
 		in.found[of] = append(in.found[of], d)

@@ -32,6 +32,8 @@ type Built struct {
 	// Unknown are the variables of Flux that stayed in the text as ${NAME}, because their values are not in the
 	// inputs or must not be here, with the end of a sentence about the value. An object with one is an error.
 	Unknown map[string]string `json:",omitempty"`
+	// PostBuild is where Flux's variables in it get their values: a field of the Kustomization that built it.
+	PostBuild string `json:",omitempty"`
 	// DefaultNamespace, if it is not empty, is the namespace of an object that names none: a chart's objects go where
 	// the chart is installed.
 	DefaultNamespace string

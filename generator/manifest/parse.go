@@ -236,7 +236,7 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	for _, doc := range docs {
 		p.origin, p.secret, p.variables, p.by, p.leads = doc.Origin, doc.Secret, doc.WithVariables, doc.Authors,
 			doc.Leads
-		p.unknown = doc.Unknown
+		p.unknown, p.postBuild = doc.Unknown, doc.PostBuild
 		if p.opts = opts; doc.DefaultNamespace != "" {
 			p.opts = opts.In(doc.DefaultNamespace)
 		}
@@ -325,6 +325,8 @@ type parser struct {
 	variables string
 	// items are those of that document as it is written, if it is a list and they could be cut out.
 	items []yamlvalue.Item
+	// postBuild is where variables of Flux in that document get their values; see [Built.PostBuild].
+	postBuild string
 	// unknown are the variables of Flux in that document whose values are not known; see [Built.Unknown].
 	unknown map[string]string
 	result  Result

@@ -85,7 +85,7 @@ func (p *parser) add(w rawObject, value typed) {
 	}
 	*value.GetObjectMeta().(*metav1.ObjectMeta) = meta
 	if patched == "" {
-		found.variablesOfFlux(w, &meta, p.unknown)
+		found.variablesOfFlux(w, &meta, p.unknown, p.postBuild)
 		found.quotedForFlux(w)
 	}
 	if isNameless {

@@ -32,12 +32,17 @@ var expandedElsewhere = map[string]bool{
 
 // variablesOfFlux says of what was found in fields with a variable of Flux that the variable is the cause, and
 // reports such a variable in any other field: it would be used as text. A variable whose value is unknown is an error
-// in each field: what Flux puts there cannot be rendered.
-func (f *findings) variablesOfFlux(w rawObject, meta *metav1.ObjectMeta, unknown map[string]string) {
+// in each field: what Flux puts there cannot be rendered. postBuild is [Built.PostBuild].
+func (f *findings) variablesOfFlux(w rawObject, meta *metav1.ObjectMeta, unknown map[string]string,
+	postBuild string) {
 	if !w.at.mayHold("${") || meta.Annotations[fluxKeepsText] == "disabled" {
 		return
 	}
-	search := substitutionSearch{findings: f, caused: map[string]int{}, unknown: unknown}
+	search := substitutionSearch{findings: f, caused: map[string]int{}, unknown: unknown,
+		way: "read the repository with build: flux, if a Kustomization has it in postBuild"}
+	if postBuild != "" {
+		search.way = "give the variable in " + postBuild
+	}
 	for i, found := range *f {
 		search.caused[found.Path] = i
 	}
@@ -80,6 +85,7 @@ type substitutionSearch struct {
 	*findings
 	caused  map[string]int    // findings by path
 	unknown map[string]string // see [Built.Unknown]
+	way     string            // to the value of a variable
 }
 
 func (s *substitutionSearch) value(path string, value any, elsewhere bool) {
@@ -108,11 +114,11 @@ func (s *substitutionSearch) text(path, text string, elsewhere bool) {
 		return
 	}
 	variable := "${" + match[2] + "}" // without a default, which may be a credential
-	const hint = "write the value, or read the repository with build: flux, if a Kustomization has it in postBuild; " +
-		"to keep the text, annotate the object with " + fluxKeepsText + ": disabled"
+	hint := "write the value, or " + s.way + "; to keep the text, annotate the object with " + fluxKeepsText +
+		": disabled"
 	if i, found := s.caused[path]; found {
 		(*s.findings)[i].Hint = "Flux would replace " + variable +
-			", and agentry reads it as it is: write the value, or read the repository with build: flux"
+			", and agentry reads it as it is: write the value, or " + s.way
 	} else if !elsewhere {
 		s.warn(diag.FluxVariable, path, variable+" is used as text: nothing replaces it here", hint)
 	}
@@ -139,7 +145,9 @@ func (s *substitutionSearch) unknownIn(path, text string) bool {
 		if !strings.Contains(text, variable) {
 			continue
 		}
-		d := diag.FluxVariable.At(path, "the value of %s %s", variable, s.unknown[name]).As(diag.Error)
+		d := diag.FluxVariable.At(path, "the value of %s %s", variable, s.unknown[name]).As(diag.Error).
+			Because(diag.Cause{Things: "fields", Problem: "have variables whose values are unknown", Of: variable,
+				Reason: "its value " + s.unknown[name]})
 		if i, found := s.caused[path]; found {
 			(*s.findings)[i] = d
 		} else {

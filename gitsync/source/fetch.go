@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -80,7 +81,7 @@ func (s *Source) Choose(ctx context.Context, since time.Time, tip Tip, last Rend
 	}
 	commit, err := s.commit(tip.Commit)
 	if err == nil {
-		s.head, s.tags = commit.Hash, s.Repo.TagsAt(commit.Hash)
+		s.head, s.tags = commit.Hash, slices.Concat(s.Tags, s.Repo.TagsAt(commit.Hash))
 	}
 	return commit, stale, err
 }

@@ -19,6 +19,8 @@ type Source struct {
 	Label string // its URL in diagnostics, if there are several sources
 	// IsLocal means that it is read from this machine: older commits that cannot be fetched are left out.
 	IsLocal bool
+	// Tags are known to be at the commit, besides those that Repo knows.
+	Tags []string
 	// Kept are where [Sources.Files] looks besides the paths of the source.
 	Kept []string
 	// Mounts has the other sources that its custom resources can build from, by mount folder. References maps the

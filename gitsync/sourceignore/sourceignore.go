@@ -29,10 +29,16 @@ const (
 
 // File is one .sourceignore.
 type File struct {
-	patterns []gitignore.Pattern
+	patterns []pattern
 	// Unusable is set if the file is too large or unreadable. It hides everything below its folder, because its
 	// patterns are unknown.
 	Unusable bool
+}
+
+// pattern is one pattern, with its line.
+type pattern struct {
+	gitignore.Pattern
+	line int
 }
 
 // Unusable returns a file that is too large or unreadable.
@@ -55,12 +61,15 @@ func Parse(folder string, text []byte) File {
 		domain = strings.Split(folder, "/")
 	}
 	var f File
+	n := 0
 	for line := range bytes.Lines(text) {
+		n++
 		s := strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")
 		if strings.HasPrefix(s, "#") || strings.TrimSpace(s) == "" {
 			continue
 		}
-		if f.patterns = append(f.patterns, gitignore.ParsePattern(s, domain)); len(f.patterns) > MaxPatterns {
+		f.patterns = append(f.patterns, pattern{gitignore.ParsePattern(s, domain), n})
+		if len(f.patterns) > MaxPatterns {
 			return Unusable()
 		}
 	}
@@ -72,14 +81,15 @@ type Rules map[string]File
 
 // Ignores reports whether a file is hidden. A .sourceignore does not hide itself.
 func (r Rules) Ignores(name string) bool {
-	_, isHidden := r.HiddenBy(name)
+	_, _, isHidden := r.HiddenBy(name)
 	return isHidden
 }
 
-// HiddenBy returns the folder of the .sourceignore that hides a file, if one does.
-func (r Rules) HiddenBy(name string) (folder string, isHidden bool) {
+// HiddenBy returns the folder of the .sourceignore that hides a file, if one does, and the line of the pattern, or 0 if
+// the .sourceignore is unusable.
+func (r Rules) HiddenBy(name string) (folder string, line int, isHidden bool) {
 	if len(r) == 0 {
-		return "", false
+		return "", 0, false
 	}
 	name = strings.TrimPrefix(path.Clean(name), "/") // so that its folders end at "."
 	parts := strings.Split(name, "/")
@@ -87,20 +97,20 @@ func (r Rules) HiddenBy(name string) (folder string, isHidden bool) {
 	if path.Base(name) == FileName && folder != "." {
 		folder = path.Dir(folder)
 	} else if path.Base(name) == FileName {
-		return "", false
+		return "", 0, false
 	}
 	for ; ; folder = path.Dir(folder) {
 		f, ok := r[folder]
 		if ok && f.Unusable {
-			return folder, true
+			return folder, 0, true
 		}
 		for _, pattern := range slices.Backward(f.patterns) {
 			if match := pattern.Match(parts, false); match != gitignore.NoMatch {
-				return folder, match == gitignore.Exclude
+				return folder, pattern.line, match == gitignore.Exclude
 			}
 		}
 		if folder == "." {
-			return folder, false
+			return folder, 0, false
 		}
 	}
 }

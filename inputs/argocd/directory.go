@@ -46,6 +46,17 @@ func (b *build) directory(s *Source, folder string) ([]manifest.Built, error) {
 	return out, nil
 }
 
+// patterns returns the names of the fields that leave out files.
+func (d *DirectorySource) patterns() (out []string) {
+	if d.Include != "" {
+		out = append(out, "include")
+	}
+	if d.Exclude != "" {
+		out = append(out, "exclude")
+	}
+	return out
+}
+
 // manifests lists the files of a folder that can hold manifests.
 func (b *build) manifests(of DirectorySource, folder string) ([]string, error) {
 	include, exclude := pattern{true, true}.compile(of.Include), pattern{true, true}.compile(of.Exclude)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -78,6 +79,9 @@ func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, 
 	return b.effective(out), nil
 }
 
+// wholePath says how a pattern of a directory is to be written.
+const wholePath = "correct the pattern: it is compared with the whole path below the folder, and * also matches /"
+
 // nothing says why no source gives an object.
 func (b *build) nothing() error {
 	i := slices.IndexFunc(b.app.Spec.Sources, func(s Source) bool { return !s.IsReference() })
@@ -106,9 +110,21 @@ func (b *build) nothing() error {
 			"the chart renders no object with these values")
 	case kind == directory:
 		of := cmp.Or(s.Directory, &DirectorySource{})
-		if names, err := b.manifests(*of, folder); err == nil && len(names) > 0 {
+		patterns := of.patterns()
+		names, err := b.manifests(*of, folder)
+		all, _ := b.manifests(DirectorySource{Recurse: of.Recurse}, folder)
+		switch leftOut := len(all) - len(names); {
+		case err == nil && len(names) > 0 && leftOut > 0:
+			return roots.Nothing(s.Field+".directory."+patterns[0], wholePath,
+				"no YAML in the folder %s is a Kubernetes object, besides what is left out by %s",
+				b.files.InRepository(folder), strings.Join(patterns, " and "))
+		case err == nil && len(names) > 0:
 			return roots.Nothing(s.Field+".path", "correct the path", "no YAML in the folder %s is a Kubernetes object",
 				b.files.InRepository(folder))
+		case err == nil && leftOut > 0:
+			return roots.Nothing(s.Field+".directory."+patterns[0], wholePath,
+				"all files of the folder %s are left out by %s, such as %s", b.files.InRepository(folder),
+				strings.Join(patterns, " and "), b.files.InRepository(all[0]))
 		}
 		below, err := filesBelow(repository{b.files, "."}, folder, 0)
 		if err == nil && !of.Recurse && slices.ContainsFunc(below, manifest.IsManifestPath) {

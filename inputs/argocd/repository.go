@@ -23,8 +23,7 @@ func find(known roots.Repositories, field, url string) (top string, err error) {
 	if top, found := known.Find(id, url); found {
 		return top, nil
 	}
-	message, hint := known.Unknown("https://"+id, url)
-	return "", refused(field, hint, "%s", message)
+	return "", known.Unknown(field, "https://"+id, url)
 }
 
 // warnings returns a warning for each source with another revision than the pipeline reads.

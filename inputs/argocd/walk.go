@@ -192,7 +192,8 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 	}
 	root.Problem = new(diag.BuildsNothing.At("spec.destination",
 		"no Application is for the cluster %s of cluster.name; this one is for %s", r.Cluster, app.Spec.Destination).
-		WithHint("correct cluster.name in the pipeline file, or remove it"))
+		WithHint("correct cluster.name in the pipeline file, or remove it").
+		WithFlags("--set spec.cluster.name=NAME chooses another one"))
 	r.others = append(r.others, root)
 	return root, false
 }
@@ -247,7 +248,8 @@ func (r *walk) requireOneCluster() {
 		} else if len(more) > platforms {
 			r.roots[i].Problem = new(diag.BuildRefused.At("spec.destination", "%s",
 				"is for "+d.String()+", but the platform's Applications are for "+clusters[0]).
-				WithHint("correct the destination, or choose a cluster with cluster.name in the pipeline file"))
+				WithHint("correct the destination, or choose a cluster with cluster.name in the pipeline file").
+				WithFlags("correct the destination, or choose a cluster with --set spec.cluster.name=NAME"))
 		}
 	}
 	if len(clusters) < 2 {
@@ -257,7 +259,8 @@ func (r *walk) requireOneCluster() {
 	for _, i := range leaves {
 		r.roots[i].Problem = new(diag.BuildRefused.At("spec.destination", "%s",
 			"there are Applications for several clusters: "+strings.Join(clusters, ", ")).
-			WithHint("choose one with cluster.name in the pipeline file"))
+			WithHint("choose one with cluster.name in the pipeline file").
+			WithFlags("--set spec.cluster.name=NAME chooses one"))
 	}
 }
 

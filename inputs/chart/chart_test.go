@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -289,9 +290,19 @@ func TestWhereASiteMayLead(t *testing.T) {
 	store.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("203.0.113.7")}, nil
 	}
-	if _, err := store.Resolve(t.Context(), of, Pin{}); err == nil ||
-		!strings.Contains(err.Error(), httpclient.ErrNotPublic.Error()) {
+	if _, err := store.Resolve(t.Context(), of, Pin{}); !errors.Is(err, httpclient.ErrNotPublic) {
 		t.Errorf("a public site leads to this machine: %v", err)
+	}
+}
+
+// TestTheLimitOfTimeIsTheOneThatApplied: a server that does not begin its answer is not given as long as an answer.
+func TestTheLimitOfTimeIsTheOneThatApplied(t *testing.T) {
+	s := newServer(t)
+	s.answers["/shop.tgz"] = func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }
+	client := &http.Client{Transport: &http.Transport{ResponseHeaderTimeout: time.Millisecond}, Timeout: time.Minute}
+	_, err := download(t.Context(), client, s.URL+"/shop.tgz")
+	if err == nil || !strings.HasSuffix(err.Error(), "does not begin its answer within 30s") {
+		t.Error(err)
 	}
 }
 

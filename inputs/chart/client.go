@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
@@ -92,9 +94,20 @@ func download(ctx context.Context, client *http.Client, from string) ([]byte, er
 	req.Header.Set("User-Agent", "agentry")
 	body, err := answer(client, req)
 	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
-		return nil, fmt.Errorf("%s takes longer than %s", req.URL.Host, client.Timeout)
+		return nil, tooLate(late, req.URL.Host, client.Timeout)
 	}
 	return body, httpclient.PlainError(err)
+}
+
+// tooLate says which limit of time a request exceeded, which only the text of the error tells.
+func tooLate(err net.Error, host string, limit time.Duration) error {
+	switch text := err.Error(); {
+	case strings.HasSuffix(text, "timeout awaiting response headers"):
+		return fmt.Errorf("%s does not begin its answer within %s", host, httpclient.AnswerTimeout)
+	case strings.HasSuffix(text, "TLS handshake timeout"), strings.HasSuffix(text, "i/o timeout"): // shorter ones
+		return httpclient.PlainError(err)
+	}
+	return fmt.Errorf("%s takes longer than %s", host, limit)
 }
 
 // statusError is a response with a status other than 200.

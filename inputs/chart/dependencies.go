@@ -130,7 +130,7 @@ func (b *builder) build(ctx context.Context) error {
 	case missing < 0:
 		return nil
 	case b.by == Kustomize:
-		return b.problem(b.metadata.Dependencies[missing], diag.BuildFailed,
+		return b.missing(b.metadata.Dependencies[missing],
 			"is missing in the folder charts, and kustomize does not build dependencies",
 			"run helm dependency build, and commit the folder charts")
 	}
@@ -308,7 +308,7 @@ func (b *builder) add(ctx context.Context, i int, d *dependency, have map[string
 	case d.Repository == "" && have[d.Name] != "":
 		return nil
 	case d.Repository == "":
-		return b.problem(d, diag.BuildFailed, "is missing in the folder charts, and has no repository",
+		return b.missing(d, "is missing in the folder charts, and has no repository",
 			"add the chart there, or set its repository")
 	case strings.HasPrefix(d.Repository, localScheme):
 		folder, files, err = b.inTree(d)
@@ -369,7 +369,11 @@ func (b *builder) inTree(d *dependency) (folder string, files []helm.File, err e
 		if b.tree.Context().Err() != nil || errors.Is(err, tree.ErrTooMuch) {
 			return "", nil, err
 		}
-		return "", nil, b.problem(d, diag.BuildFailed, err.Error(), "")
+		hint := ""
+		if hiddenBy(b.tree, folder) != "" {
+			hint = correctPattern
+		}
+		return "", nil, b.problem(d, diag.BuildFailed, err.Error(), hint)
 	}
 	version := metadataOf(files).Version
 	allowed, err := semver.NewConstraint(d.Version)
@@ -409,6 +413,17 @@ func (b *builder) fetch(ctx context.Context, d *dependency) ([]helm.File, error)
 			"to need no network, run helm dependency build and commit the folder charts")
 	}
 	return files, err
+}
+
+// correctPattern is what to do about a chart that a .sourceignore hides.
+const correctPattern = "correct the pattern, which counts from the folder of its file"
+
+// missing returns the error about a dependency that is not in the folder charts, or is hidden there.
+func (b *builder) missing(d *dependency, message, hint string) error {
+	if by := hiddenBy(b.tree, path.Join(b.local.folder, subcharts, d.Name)); by != "" {
+		message, hint = "the folder "+subcharts+d.Name+" holds no chart"+by, correctPattern
+	}
+	return b.problem(d, diag.BuildFailed, message, hint)
 }
 
 // problem returns an error about a dependency: at its line in Chart.yaml or, if only the lock file has it, there.

@@ -21,7 +21,7 @@ const FileName = "Chart.yaml"
 func readFolder(t *tree.Tree, folder string) ([]helm.File, error) {
 	if _, isDir, err := t.Resolve(path.Join(folder, FileName)); err != nil || isDir {
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the folder %s holds no chart", folder)
+			return nil, fmt.Errorf("the folder %s holds no chart%s", folder, hiddenBy(t, folder))
 		}
 		return nil, err
 	}
@@ -32,6 +32,14 @@ func readFolder(t *tree.Tree, folder string) ([]helm.File, error) {
 	r := &folderReader{tree: t, top: folder, rules: rules}
 	err = r.read("", 0)
 	return r.files, err
+}
+
+// hiddenBy says which .sourceignore hides the Chart.yaml of a folder, if one does.
+func hiddenBy(t *tree.Tree, folder string) string {
+	if by := t.Hidden()[path.Join(folder, FileName)]; by != "" {
+		return ": " + t.InRepository(by) + " hides its " + FileName
+	}
+	return ""
 }
 
 func readRules(t *tree.Tree, folder string) (*ignore.Rules, error) {

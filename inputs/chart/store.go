@@ -157,6 +157,9 @@ func isDigest(text string) bool {
 func newError(of Request, err error) *Error {
 	const maxErrorBytes = 500
 	text := httpclient.Redact(err.Error(), of.Password, of.Connection.ProxyPassword)
+	if errors.Is(err, httpclient.ErrNotPublic) {
+		text = "its address is not public"
+	}
 	if len(text) > maxErrorBytes {
 		text = strings.ToValidUTF8(text[:maxErrorBytes], "") + "…"
 	}
@@ -175,24 +178,29 @@ func (e *Error) Error() string { return e.of.String() + ": " + e.reason }
 
 // Cause returns what this error has in common with those of other charts.
 func (e *Error) Cause() diag.Cause {
-	out := diag.Cause{Things: "charts", Problem: "cannot be fetched", Reason: e.reason}
-	credentials := "charts.repositories"
+	out := diag.Cause{Things: "charts", Problem: "cannot be fetched", Many: "hosts", Reason: e.reason}
+	field := "charts.repositories"
 	switch e.of.Kind {
 	case Git:
-		out.Things, credentials = "remote bases", "build.remotes"
+		out.Things, field = "remote bases", "build.remotes"
 	case File:
-		out.Things, credentials = "remote files", "build.remotes"
+		out.Things, field = "remote files", "build.remotes"
 	}
-	out.Hint = "check the URL, the network and the credentials in " + credentials + " of the pipeline"
+	out.Hint = "check the URL, the network and the credentials in " + field + " of the pipeline"
 	switch _, isMissing := errors.AsType[*NoRefError](e.err); {
 	case errors.Is(e.err, errNotCached):
 		out.Problem = "are not in the cache"
 		out.Hint = "run the same command once without --offline: what it fetches stays in the cache"
 	case isMissing:
 		out.Hint = "write ?ref= with a branch or tag that the repository has, or with the full id of a commit"
+	case errors.Is(e.err, httpclient.ErrNotPublic):
+		out.Hint = "list its URL in " + field + " of the pipeline"
+		out.Flags = "--set spec." + field + "[0].url=URL allows it, with -f FILE if a pipeline file governs"
+	default:
+		out.Flags = "check the URL and the network; --set spec." + field + "[0].url=URL and .auth give credentials"
 	}
 	if u, err := url.Parse(e.of.URL); err == nil {
-		out.Server = u.Host
+		out.Of = u.Host
 	}
 	return out
 }

@@ -183,13 +183,6 @@ func (v *Versions) answer(of Source, last, got Pin) Pin {
 func (v *Versions) fail(of Source, pin Pin, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if errors.Is(err, httpclient.ErrNotPublic) {
-		field := "charts.repositories"
-		if of.Kind != Helm {
-			field = "build.remotes"
-		}
-		err = errors.New("its address is not public: name it under " + field + " of the pipeline")
-	}
 	known, isKnown := errors.AsType[*Error](err)
 	if !isKnown {
 		known = newError(v.request(of), err)

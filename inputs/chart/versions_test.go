@@ -213,10 +213,10 @@ func TestOnlyRepositoriesThatAreNamedCanBePrivate(t *testing.T) {
 		want string
 		as   string
 	}{
-		"a stranger":        {VersionsOptions{}, "name it under charts.repositories", ""},
+		"a stranger":        {VersionsOptions{}, "its address is not public", ""},
 		"one that is named": {VersionsOptions{Repositories: named(s.URL)}, "", " robots3cret"},
 		"its host":          {VersionsOptions{Repositories: named(s.URL + "/")}, "", " robots3cret"},
-		"another folder":    {VersionsOptions{Repositories: named(s.URL + "/other")}, "name it under", ""},
+		"another folder":    {VersionsOptions{Repositories: named(s.URL + "/other")}, "its address is not public", ""},
 		"another host": {VersionsOptions{Repositories: named("https://charts.example.com"),
 			AllowPrivateAddresses: true}, "", ""},
 	} {

@@ -269,6 +269,19 @@ func (k *kustomization) missing(objects Objects) (out []string) {
 	return out
 }
 
+// postBuild names the field that gives variables their values, and the objects that it names and that are missing.
+func (k *kustomization) postBuild(objects Objects) string {
+	at := "spec.postBuild of " + k.Object.Object.String()
+	switch missing := k.missing(objects); len(missing) {
+	case 0:
+		return at
+	case 1:
+		return at + ", whose " + missing[0] + " is not in the inputs"
+	default:
+		return at + ", whose " + strings.Join(missing, " and ") + " are not in the inputs"
+	}
+}
+
 // waitsFor reports whether an object that the variables come from is still missing: a required one or, if all is set,
 // any.
 func (k *kustomization) waitsFor(objects Objects, all bool) bool {

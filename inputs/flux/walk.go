@@ -182,11 +182,11 @@ func (r *run) addKustomization(k *kustomization) {
 	}
 	if string(first.Text) != string(k.Text) {
 		again := k.emptyRoot()
-		again.Name += " again"
+		again.Name = again.RequestedBy.Name() + " again"
 		file, line, _ := first.Origin.Find(string(first.Text), "")
 		r.roots = append(r.roots, refused(again,
 			new(diag.BuildRefused.At("", "is defined twice: the other one is at %s:%d", file, line).
-				WithHint("remove one of them"))))
+				WithHint("remove one of them; if they are for different clusters, give the path of one cluster"))))
 	}
 }
 
@@ -287,6 +287,7 @@ func (r *run) root(k *kustomization) roots.Root {
 		variables, problems, failed := k.variables(r.object, &r.reader)
 		if err = failed; err == nil {
 			root := k.root(top, variables)
+			root.PostBuild = k.postBuild(r.object)
 			root.Warnings = append(r.warnings(k.source(), "spec.sourceRef", top), r.once(problems)...)
 			return root
 		}
@@ -355,11 +356,11 @@ func (r *run) find(kind, namespace, name, field string) (string, error) {
 	if namespace == bootstrapName && name == bootstrapName {
 		return ".", nil
 	}
-	message, hint := r.Repositories.Unknown(id, url)
+	unknown := r.Repositories.Unknown(field, id, url)
 	if kind == "ExternalArtifact" {
-		hint = "name the folder with the files of the artifact: " + hint
+		unknown.Flags = "name the folder with the files of the artifact: " + unknown.Flags
 	}
-	return "", problem(field, hint, "%s", message)
+	return "", unknown
 }
 
 // bootstrapName is both name and namespace of the source that flux bootstrap and the Flux Operator make for the

@@ -113,14 +113,14 @@ func (c *checker) change(r Request) error {
 
 // Generate says which files become the resources of a folder without a kustomization.
 type Generate struct {
-	// File is the only resource, relative to the folder. If empty, all manifests and folders with kustomizations are.
+	// File is the only resource, relative to the folder, also if that has a kustomization. If empty, all manifests and
+	// folders with kustomizations are.
 	File string
 }
 
 // makeKustomization makes a kustomization for a folder without one. It leaves out charts and files that are not
 // manifests.
 func (c *checker) makeKustomization(dir string, g Generate) (*file, error) {
-	c.generated = path.Join(dir, "kustomization.yaml")
 	f := &file{name: c.generated, find: func(string) (string, int, int) { return c.generated, 0, 0 }}
 	f.TypeMeta = types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}
 	if g.File != "" {

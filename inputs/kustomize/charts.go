@@ -231,7 +231,7 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, dir 
 	}
 	files, err := renderer.Fetch(ctx, source)
 	if away, ok := errors.AsType[*chart.Error](err); ok {
-		return nil, f.because(away.Cause(), diag.BuildFailed, field, away.Error(), away.Cause().Hint)
+		return nil, new(f.at(diag.BuildFailed, field, away.Error(), "").Because(away.Cause()))
 	}
 	return files, err
 }

@@ -113,19 +113,13 @@ func failed(name, message, hint string) error {
 }
 
 // at returns an error about a field of a kustomization.
-func (f *file) at(code diag.Code, field, message, hint string) error {
-	return f.because(diag.Cause{}, code, field, message, hint)
-}
-
-// because returns an error about a field of a kustomization, with what it has in common with others.
-func (f *file) because(cause diag.Cause, code diag.Code, field, message, hint string) error {
+func (f *file) at(code diag.Code, field, message, hint string) *diag.Diagnostic {
 	shown := field
 	if f.writtenAs != nil {
 		shown = f.writtenAs(field)
 	}
 	d := code.At("", "%s", shown+": "+message).As(diag.Error).WithHint(hint)
 	d.File, d.Line, d.Column = f.find(field)
-	d.Cause = cause
 	return &d
 }
 
@@ -203,13 +197,18 @@ func (c *checker) note(refs map[string]bool, name string) {
 // open reads the kustomization of a folder, or generates the root's.
 func (c *checker) open(dir string) (*file, error) {
 	name, err := Find(c.tree, dir)
+	generate := c.request.Generate
+	if len(c.stack) > 0 {
+		generate = nil
+	}
 	switch {
 	case err != nil:
 		return nil, explain(err, dir)
-	case name != "":
+	case name != "" && (generate == nil || generate.File == "" || generate.File == path.Base(name)):
 		return load(c.tree, name)
-	case c.request.Generate != nil && len(c.stack) == 0:
-		return c.makeKustomization(dir, *c.request.Generate)
+	case generate != nil:
+		c.generated = cmp.Or(name, path.Join(dir, "kustomization.yaml"))
+		return c.makeKustomization(dir, *generate)
 	}
 	return nil, failed(dir, "the folder has no kustomization", "add one, or name the files in it")
 }

@@ -97,7 +97,10 @@ func (c *checker) chartGenerators(f *file, dir, entry, field string) (others str
 				types.HelmGlobals
 				types.HelmChart
 			}
-			if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &config) != nil {
+			if err := sigsyaml.Unmarshal([]byte(marshalNode(doc)), &config); err != nil {
+				if w, found := wrongType(doc, err); found {
+					return "", nil, of.at(diag.BuildFailed, chartGenerator+"."+w.field, w.message, w.hint())
+				}
 				return "", nil, of.at(diag.BuildFailed, chartGenerator, "a field has a value of the wrong type",
 					"compare it with kustomize's reference of helmCharts, which has the same fields")
 			}

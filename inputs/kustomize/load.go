@@ -76,30 +76,56 @@ func load(t *tree.Tree, name string) (*file, error) {
 
 // mistyped explains the error about a value of the wrong type.
 func (f *file) mistyped(err error) error {
-	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	if !ok || wrong.Field == "" {
+	w, found := wrongType(f.root, err)
+	switch {
+	case !found:
 		return failed(f.name, "a field of the kustomization has a value of the wrong type",
 			"run kustomize build to see which one")
+	case w.node != nil:
+		return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: f.name, Line: w.node.Line,
+			Column: w.node.Column, Message: w.field + ": " + w.message, Hint: w.hint()}
 	}
-	const hint = "kustomize's reference shows the fields of a kustomization"
+	return f.at(diag.BuildFailed, w.field, w.message, w.hint())
+}
+
+// mistake is a value of the wrong type.
+type mistake struct {
+	field, message string
+	node           *yaml.Node // the value, if it was found
+	want           string     // its JSON Schema type, if known
+}
+
+// hint says what to do.
+func (m mistake) hint() string {
+	if m.node != nil && m.node.Kind == yaml.ScalarNode && m.want == "string" {
+		return "write it in quotes"
+	}
+	return "kustomize's reference shows the fields"
+}
+
+// wrongType returns the value of the wrong type in a document, if that is what an error is about.
+func wrongType(root *yaml.Node, err error) (m mistake, found bool) {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok || wrong.Field == "" {
+		return m, false
+	}
 	want := typeOf(wrong.Type)
 	steps := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(step string) bool {
 		return step != "" && unicode.IsUpper(rune(step[0])) // it is an embedded type of Go, and no field in YAML
 	})
 	isItem := wrong.Type.Kind() != reflect.Map && wrong.Type.Kind() != reflect.Slice
-	if at, node := mistyped(f.root, "", steps, want, isItem); node != nil && want != "" {
-		return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: f.name, Line: node.Line,
-			Column: node.Column, Message: at + ": must be " + manifest.TypeInWords(want), Hint: hint}
+	if at, node := mistyped(root, "", steps, want, isItem); node != nil && want != "" {
+		return mistake{at, "must be " + manifest.TypeInWords(want), node, want}, true
 	}
-	field, below, isBelow := strings.Cut(wrong.Field, ".")
-	message := "has a value of the wrong type"
-	switch word := manifest.TypeInWords(typeOf(wrong.Type)); {
+	field, below, isBelow := strings.Cut(strings.Join(steps, "."), ".")
+	m = mistake{field: field, message: "has a value of the wrong type"}
+	switch word := manifest.TypeInWords(want); {
 	case isBelow:
-		message = "the field " + below + " of an entry " + message
+		m.message = "the field " + below + " of an entry " + m.message
 	case word != "":
-		message = "must be " + word
+		m.message = "must be " + word
 	}
-	return f.at(diag.BuildFailed, field, message, hint)
+	return m, true
 }
 
 // mistyped finds the first value at a path, and its position in the document, that does not have a JSON Schema type.

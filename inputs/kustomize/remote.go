@@ -173,26 +173,29 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 	of, isAllowed := c.opts.Charts.Remote(kind, r.URL, r.Ref)
 	if !isAllowed {
 		hint := "list it in build.remotes of the pipeline"
+		fetches := "--remotes fetches whatever is remote"
 		switch u, err := url.Parse(r.URL); {
 		case err == nil && u.User != nil && u.Scheme != "ssh":
 			hint += ", with its user name and password in auth, and not in the URL"
-		case err != nil || u.Scheme != "file":
-			hint += "; --remotes fetches whatever is remote"
-		}
-		if !r.IsFile {
-			hint += "; --source " + shown(r.URL) + "=FOLDER reads a folder in place of it"
+		case err == nil && u.Scheme == "file":
+			fetches = "--set spec.build.remotes[0].url=" + shown(r.URL) + " fetches it"
 		}
 		cause := diag.Cause{Things: "remote entries", Problem: "are not fetched",
-			Hint:   "list their URLs in build.remotes of the pipeline; --remotes fetches whatever is remote",
-			Reason: shown(r.URL)}
+			Hint: "list their URLs in build.remotes of the pipeline", Flags: fetches,
+			Many: "hosts", Reason: shown(r.URL)}
 		if u, err := url.Parse(r.URL); err == nil {
-			cause.Server = u.Host
+			cause.Of = u.Host
 		}
-		return e, f.because(cause, diag.BuildRefused, e.field, "is remote, and "+shown(r.URL)+" is not fetched", hint)
+		d := f.at(diag.BuildRefused, e.field, "is remote, and "+shown(r.URL)+" is not fetched", hint)
+		if !r.IsFile {
+			fetches += "; --source " + shown(r.URL) + "=FOLDER reads a folder in place of it"
+		}
+		d.Cause, d.Flags = cause, fetches
+		return e, d
 	}
 	folder, err := c.fetch(of)
 	if missing, ok := errors.AsType[*chart.Error](err); ok {
-		return e, f.because(missing.Cause(), diag.BuildFailed, e.field, missing.Error(), missing.Cause().Hint)
+		return e, new(f.at(diag.BuildFailed, e.field, missing.Error(), "").Because(missing.Cause()))
 	}
 	if err != nil {
 		return e, f.at(diag.BuildFailed, e.field, err.Error(), "")

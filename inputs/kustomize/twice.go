@@ -47,8 +47,23 @@ func (b *builder) twice(f *file, field, refusal string) error {
 	if f.name != b.generated {
 		return f.failed(field, message, hint)
 	}
+	if one, other := apart(first.file, second.file); b.request.Find == nil && one != "" {
+		hint = fmt.Sprintf("remove one of them; if the folders are for different clusters, give the path of one: "+
+			"%s, or %s", one, other)
+	}
 	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: second.file, Line: second.line,
 		Column: second.column, Message: message, Hint: hint}
+}
+
+// apart returns the folders beside each other that two files are in, or nothing if there are none.
+func apart(file, other string) (folder, otherFolder string) {
+	a, b := strings.Split(file, "/"), strings.Split(other, "/")
+	for i := range min(len(a), len(b)) - 1 {
+		if a[i] != b[i] {
+			return path.Join(a[:i+1]...), path.Join(b[:i+1]...)
+		}
+	}
+	return "", ""
 }
 
 // places returns where the resources of a kustomization define an object, by kustomize's notation of it. A file counts

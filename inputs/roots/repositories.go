@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
@@ -52,7 +54,16 @@ func (r Revision) isNamed(name string) bool {
 	const shortest = 7
 	return name == "" || name == "HEAD" || slices.Contains(r.Names, name) ||
 		slices.Contains(r.Tags, strings.TrimPrefix(name, "refs/tags/")) ||
-		len(name) >= shortest && strings.HasPrefix(r.Commit, strings.ToLower(name))
+		len(name) >= shortest && strings.HasPrefix(r.Commit, strings.ToLower(name)) || r.isIn(name)
+}
+
+// isIn reports whether a tag of the commit is in a range of versions. As in Flux, a tag may start with a v.
+func (r Revision) isIn(wanted string) bool {
+	constraint, err := semver.NewConstraint(wanted)
+	return err == nil && slices.ContainsFunc(r.Tags, func(tag string) bool {
+		v, err := semver.StrictNewVersion(strings.TrimPrefix(tag, "v"))
+		return err == nil && constraint.Check(v)
+	})
 }
 
 // Warn returns a warning if a custom resource wants another revision of the repository in folder than the pipeline
@@ -69,18 +80,22 @@ func (r Repositories) Warn(folder, field, wanted string) diag.List {
 
 // Unknown says why a URL is not the repository that is read, and what to do if it is. id is what --source maps to a
 // folder; url may be unknown.
-func (r Repositories) Unknown(id, url string) (message, hint string) {
-	const mapping = "map it to a source in sourceRefs of the pipeline; agentry check, render and tree read it with " +
-		"--source %[1]s=FOLDER"
-	switch {
-	case url == "":
-		return "it is unknown where " + id + " is", fmt.Sprintf(mapping, id)
-	case location(r.URL) == "" || strings.HasPrefix(r.URL, "file:"):
-		return fmt.Sprintf("%.200s is not known to be this repository, which has no remote origin", shown(url)),
-			fmt.Sprintf("if it is this one: --source %s=.; otherwise "+mapping, id)
+func (r Repositories) Unknown(field, id, url string) *diag.Diagnostic {
+	const mapping = " to a source in sourceRefs of the pipeline"
+	message, own := fmt.Sprintf("it is unknown where %s is", id), ""
+	if url != "" {
+		message = fmt.Sprintf("%.200s is another repository than this one, %s", shown(url), shown(r.URL))
+		if location(r.URL) == "" || strings.HasPrefix(r.URL, "file:") {
+			message = fmt.Sprintf("%.200s is not known to be this repository, which has no remote origin", shown(url))
+		}
+		own = fmt.Sprintf("if it is this one: --source %s=.; otherwise ", id)
 	}
-	return fmt.Sprintf("%.200s is another repository than this one, %s", shown(url), shown(r.URL)),
-		fmt.Sprintf("if it is this one: --source %s=.; otherwise "+mapping, id)
+	d := diag.BuildRefused.At(field, "%s", message).WithHint("map it" + mapping).
+		WithFlags(fmt.Sprintf("%s--source %s=FOLDER reads a folder in place of it", own, id))
+	d.Cause = diag.Cause{Things: "custom resources", Problem: "name repositories that are not read", Of: id,
+		Reason: message, Hint: "map each" + mapping,
+		Flags: "--source NAME=FOLDER reads a folder in place of it, or NAME=. if it is this one"}
+	return &d
 }
 
 // shown returns a URL without credentials.
@@ -124,11 +139,11 @@ func (r Repositories) Mounted(of kustomize.Remote) (folder string, warning *diag
 	return folder, warning, true
 }
 
-// isSame reports whether two texts are URLs of one repository, regardless of protocol and user. Ports must be equal,
-// but for those of SSH and HTTP, which always differ.
+// isSame reports whether two texts are URLs of one repository, regardless of protocol, user and case, which servers
+// ignore in paths, too. Ports must be equal, but for those of SSH and HTTP, which always differ.
 func isSame(a, b string) bool {
 	at := location(a)
-	if at == "" || at != location(b) {
+	if at == "" || !strings.EqualFold(at, location(b)) {
 		return false
 	}
 	one, other := parsed(a), parsed(b)

@@ -11,6 +11,7 @@ func TestPortsTellRepositoriesApart(t *testing.T) {
 		"https://me@git.example.com:8443/o/r":   true,
 		"ssh://git@git.example.com:7999/o/r":    true,
 		"git@git.example.com:o/r":               true,
+		"https://git.example.com:8443/O/R.git/": true,
 		"https://git.example.com:9443/o/r":      false,
 		"https://git.example.com/o/r":           false,
 		"https://git.example.com:8443/o/other":  false,

@@ -28,8 +28,8 @@ import (
 
 // Root is something that is built as a whole.
 type Root struct {
-	// Name stands for the result among the files of the repository: the folder's kustomization, or
-	// [CustomResource.Name].
+	// Name stands for the result among the files of the repository: the folder's kustomization, the folder if it has
+	// none, or [CustomResource.Name].
 	Name   string
 	Folder string
 	// Generate makes a kustomization for a folder without one. If nil, the folder must have one.
@@ -42,6 +42,8 @@ type Root struct {
 	Make Maker
 	// Variables, if not nil, are substituted in all objects.
 	Variables *Variables
+	// PostBuild says where variables in the objects get their values, if the custom resource has a field for it.
+	PostBuild string `json:",omitempty"`
 	// Namespace is the default namespace of the objects; if empty, they get the same as objects in plain files.
 	Namespace string
 	// APIVersions are those of the cluster that charts see, besides the ones that they always see.
@@ -197,6 +199,9 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 			"object that Flux shall apply", "Flux applies no object of the folder %s: the annotations "+
 			"kustomize.toolkit.fluxcd.io/reconcile: disabled and ssa: Ignore exclude all", t.InRepository(r.Folder))
 		return nil, r.place(*p)
+	}
+	for i := range docs {
+		docs[i].PostBuild = r.PostBuild
 	}
 	if r.Variables != nil {
 		if docs, err = r.substitute(ctx, docs); err != nil {

@@ -16,6 +16,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -184,7 +185,7 @@ func (t *Tree) absent(name string) error {
 	return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// Hidden maps files with the names of manifests to the .sourceignore that hides them.
+// Hidden maps files with the names of manifests to the .sourceignore that hides them, with the line of the pattern.
 type Hidden map[string]string
 
 // Below returns the files at or below a folder.
@@ -215,12 +216,15 @@ func (t *Tree) hidden(name string, isDir bool) error {
 			break
 		}
 	}
-	folder, isHidden := t.rules[mount].HiddenBy(in)
+	folder, line, isHidden := t.rules[mount].HiddenBy(in)
 	if isDir || !isHidden {
 		return nil
 	}
 	if manifest.IsManifestPath(path.Base(name)) {
 		t.hides[name] = path.Join(mount, folder, sourceignore.FileName)
+		if line > 0 {
+			t.hides[name] += ":" + strconv.Itoa(line)
+		}
 	}
 	return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }

@@ -253,11 +253,11 @@ func TestRulesOfOneRepositoryDoNotHideFilesOfAnother(t *testing.T) {
 			t.Errorf("%s: shown is %v: %v", name, !isShown, err)
 		}
 	}
-	want := tree.Hidden{"b.yaml": ".sourceignore", "@1/own/x.yaml": "@1/own/.sourceignore"}
+	want := tree.Hidden{"b.yaml": ".sourceignore:1", "@1/own/x.yaml": "@1/own/.sourceignore:1"}
 	if diff := cmp.Diff(want, of.Hidden()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(tree.Hidden{"@1/own/x.yaml": "@1/own/.sourceignore"}, of.Hidden().Below("@1")); diff != "" {
+	if diff := cmp.Diff(tree.Hidden{"@1/own/x.yaml": "@1/own/.sourceignore:1"}, of.Hidden().Below("@1")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -52,19 +52,16 @@ func (r *Repository) Base(ctx context.Context, a, b plumbing.Hash) (plumbing.Has
 	return r.commit(ctx, "merge-base", a.String(), b.String())
 }
 
+// Tags returns the names of the tags of a commit.
+func (r *Repository) Tags(ctx context.Context, commit plumbing.Hash) ([]string, error) {
+	text, err := r.git(ctx, "tag", "--points-at", commit.String())
+	return strings.Fields(text), err // no name has a space
+}
+
 // commit runs git and returns the commit that it prints.
 func (r *Repository) commit(ctx context.Context, args ...string) (h plumbing.Hash, err error) {
-	if r.top == "" {
-		return h, ErrNoRepository
-	}
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", r.top}, args...)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	text := strings.TrimSpace(string(out))
+	text, err := r.git(ctx, args...)
 	switch {
-	case err != nil && stderr.Len() > 0:
-		return h, fmt.Errorf("git: %s", strings.TrimSpace(stderr.String()))
 	case errors.As(err, new(*exec.ExitError)):
 		return h, ErrUnknownRevision
 	case err != nil:
@@ -73,6 +70,21 @@ func (r *Repository) commit(ctx context.Context, args ...string) (h plumbing.Has
 		return h, fmt.Errorf("git names no commit of 40 digits: %q", text)
 	}
 	return plumbing.NewHash(text), nil
+}
+
+// git runs git and returns what it prints.
+func (r *Repository) git(ctx context.Context, args ...string) (string, error) {
+	if r.top == "" {
+		return "", ErrNoRepository
+	}
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", r.top}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil && stderr.Len() > 0 {
+		return "", fmt.Errorf("git: %s", strings.TrimSpace(stderr.String()))
+	}
+	return strings.TrimSpace(string(out)), err
 }
 
 // Close ends the process that reads objects.

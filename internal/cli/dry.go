@@ -65,7 +65,7 @@ var shortFields = [][2]string{{"namespace", "spec.defaultNamespace"}, {"runtime"
 func (e Env) request(flags *cli.Context, paths []string) (r dryrun.Request, err error) {
 	r = dryrun.Request{File: flags.String("file"), Alone: flags.Bool("no-pipeline"), Pipeline: flags.String("pipeline"),
 		Paths: paths, Build: flags.String("build"), Offline: flags.Bool("offline"), Skip: outdir.Is, Stdin: e.Stdin,
-		Getenv: e.LookupEnv}
+		Flags: true, Getenv: e.LookupEnv}
 	if len(paths) > 0 && !command.IsTyped(flags, e.LookupEnv, "file") {
 		r.File = "" // what the environment says for all commands does not get in the way of one
 	}
@@ -259,12 +259,21 @@ func unfollowed(ignored map[string]int, fluxPaths func() []string) string {
 		if len(found) > 0 {
 			way := "--build " + string(of.mode)
 			if of.mode == inputs.Flux {
-				way = strings.Join(append([]string{way}, fluxPaths()...), " ")
+				way += clusterPath(fluxPaths())
 			}
 			return fmt.Sprintf(" (%s of %s not followed; %s does it)", strings.Join(found, " and "), of.tool, way)
 		}
 	}
 	return ""
+}
+
+// clusterPath says which path to give of those of flux bootstrap. Each is a cluster of its own: their custom resources
+// have the same names.
+func clusterPath(paths []string) string {
+	if len(paths) > 1 {
+		return ", one cluster at a time (" + strings.Join(paths, ", or ") + "),"
+	}
+	return strings.Join(append([]string{""}, paths...), " ")
 }
 
 // configuration returns the error that ends a command if there is an error in pipelines or tests. files are those that

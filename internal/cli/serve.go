@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -41,7 +42,7 @@ docs/webhooks.md the webhooks.`,
 		Example: "agentry serve -f pipeline.yaml",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`, or a folder of them"},
-			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDRESS` for webhooks; off: none"},
+			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDRESS` for webhooks, or the word off"},
 			&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` with the certificate for --listen; it may change"},
 			&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key"},
 			&cli.StringFlag{Name: "admin-listen", Value: defaultAdminListen,
@@ -168,10 +169,22 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 	return o, err
 }
 
+// isAddress reports whether a text is HOST:PORT. The host may be empty.
+func isAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	return err == nil && port != ""
+}
+
 // checkServe refuses flags that contradict each other. For flags where 0 means off and the service reads 0 as
 // its default, it sets a negative value.
 func checkServe(o *service.Options) error {
 	switch {
+	case o.Listen.Address != "" && !isAddress(o.Listen.Address):
+		return command.Usagef("write HOST:PORT, such as "+defaultListen+", or off", "--listen %s is not an address",
+			o.Listen.Address)
+	case !isAddress(o.AdminListen.Address):
+		return command.Usagef("write HOST:PORT, such as "+defaultAdminListen+"; it cannot be off, because health is "+
+			"asked for there", "--admin-listen %s is not an address", o.AdminListen.Address)
 	case (o.Listen.CertFile == "") != (o.Listen.KeyFile == ""):
 		return command.Usagef("", "--tls-cert and --tls-key need each other")
 	case (o.AdminListen.CertFile == "") != (o.AdminListen.KeyFile == ""):

@@ -411,6 +411,8 @@ func TestServeRefusesToStart(t *testing.T) {
 		"no file":                   {nil, "no pipeline file or folder is given"},
 		"a file that is not there":  {[]string{"-f", good + "s"}, "no such file"},
 		"a file with an error":      {[]string{"-f", bad}, "unknown field"},
+		"no address":                {[]string{"-f", good, "--listen", "none"}, "such as :9292, or off"},
+		"no admin address":          {[]string{"-f", good, "--admin-listen", "off"}, "cannot be off"},
 		"an admin listener for all": {[]string{"-f", good, "--admin-listen", ":0"}, "--bearer-token-file"},
 		"a token of two words":      {[]string{"-f", good, "--bearer-token-file", token}, "not one token"},
 		"a certificate without its key": {[]string{"-f", good, "--tls-cert", token},

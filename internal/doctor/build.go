@@ -4,21 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// remotes checks that what build.remotes allows can be reached. An entry may be above repositories, or a file: then the
-// server's answer that there is no repository is enough.
+// remotes checks that what build.remotes allows can be reached. An entry that ends in a slash, or is only a host, is
+// above repositories: then the server's answer that there is no repository is enough.
 func (e *examiner) remotes(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials,
 	named []pipelinefile.Named) (results []Result) {
 	for i, r := range p.Spec.Build.Remotes {
@@ -39,6 +42,9 @@ func (e *examiner) remote(ctx context.Context, at string, r pipeline.Remote, aut
 	if isAbove {
 		repository = strings.TrimSuffix(r.URL, "/") + "/-" // a whole host, too
 	}
+	if isFile := err == nil && strings.HasPrefix(u.Scheme, "http") && manifest.IsManifestPath(u.Path); isFile {
+		return e.remoteFile(ctx, at, r.URL, auth)
+	}
 	a := e.ask(ctx, transport.Remote{URL: repository, Auth: auth}, transport.UploadPack)
 	isDenied := errors.Is(a.err, transport.ErrAuth)
 	hasCredential := auth.Password+auth.BearerToken != "" || auth.Token != nil || len(auth.SSHKey) > 0
@@ -50,8 +56,39 @@ func (e *examiner) remote(ctx context.Context, at string, r pipeline.Remote, aut
 	case isDenied && !isAbove:
 		return warned(checkRemotes, at, a.err.Error(), "set "+at+".auth if it is a private repository; a server may "+
 			"answer so, too, where there is none, as above repositories")
+	case !isDenied && !isAbove:
+		return warned(checkRemotes, at, a.err.Error(), "correct the URL, let "+at+".auth read the repository, or end "+
+			"the URL with / if it is above repositories")
 	}
 	return ok(checkRemotes, at, "the server answers; it allows what is below, and a pass will show what is there")
+}
+
+// remoteFile checks that a file on another server can be read.
+func (e *examiner) remoteFile(ctx context.Context, at, from string, auth transport.Auth) Result {
+	var pool httpclient.Pool
+	const size = 1 << 20
+	client, err := pool.Client(auth.Connection, httpclient.Options{Timeout: e.Timeout, MaxAnswerBytes: size})
+	if err != nil {
+		return failed(checkRemotes, at, err.Error(), "correct "+at+".auth")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
+	if err != nil {
+		return failed(checkRemotes, at, "is not a URL", "correct it")
+	}
+	if req.Header.Set("User-Agent", "agentry"); auth.Password != "" {
+		req.SetBasicAuth(auth.Username, auth.Password)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return failed(checkRemotes, at, fmt.Sprintf("%s: %s", from, httpclient.PlainError(err)),
+			readRemedy(transport.ErrUnreachable, at))
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusBadRequest {
+		return failed(checkRemotes, at, from+": "+resp.Status,
+			"correct the URL, or let "+at+".auth read the file")
+	}
+	return ok(checkRemotes, at, from+" can be read")
 }
 
 // clusterState checks the folder of build.cluster, as far as the checkout that the pipeline file is in shows it.

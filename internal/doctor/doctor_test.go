@@ -141,6 +141,8 @@ func TestEverythingIsThere(t *testing.T) {
 func TestRemotesAreAsked(t *testing.T) {
 	url, _ := testbed(t, gittest.HTTPOptions{})
 	host := strings.TrimSuffix(url, "/org/repo")
+	files := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(files.Close)
 	got := states(check(t, pipelineOf(url, plainAuth)+`  build:
     remotes:
       - {url: `+url+`.git, auth: {usernameEnv: GIT_USER, passwordEnv: GIT_PASSWORD}}
@@ -148,7 +150,11 @@ func TestRemotesAreAsked(t *testing.T) {
       - {url: `+host+`/org/other}
       - {url: `+host+`, auth: {usernameEnv: GIT_USER, passwordEnv: NOBODY}}
       - {url: "http://127.0.0.1:1/org/repo"}
-`, login, nil, host, "SITE"), "remotes")
+      - {url: `+host+`/org/gone, auth: {usernameEnv: GIT_USER, passwordEnv: GIT_PASSWORD}}
+      - {url: `+host+`/org/gone.yaml, auth: {usernameEnv: GIT_USER, passwordEnv: GIT_PASSWORD}}
+      - {url: `+host+`/org/repo.git/rules.yaml}
+      - {url: `+files.URL+`/rules.yaml}
+`, login, nil, host, "SITE", files.URL, "FILES"), "remotes")
 	want := []string{
 		"ok remotes spec.build.remotes[0]: SITE/org/repo can be read",
 		"ok remotes spec.build.remotes[1]: the server answers; it allows what is below, and a pass will show what is there",
@@ -159,6 +165,14 @@ func TestRemotesAreAsked(t *testing.T) {
 		"failed remotes spec.build.remotes[4]: git-upload-pack of http://127.0.0.1:1/org/repo: remote is unreachable: " +
 			"dial tcp 127.0.0.1:1: connect: connection refused -> check the URL, the host name, and proxies and " +
 			"firewalls on the way",
+		"warning remotes spec.build.remotes[5]: git-upload-pack of SITE/org/gone: repository not found: 404 Not Found -> " +
+			"correct the URL, let spec.build.remotes[5].auth read the repository, or end the URL with / if it is above " +
+			"repositories",
+		"failed remotes spec.build.remotes[6]: SITE/org/gone.yaml: 404 Not Found -> correct the URL, or let " +
+			"spec.build.remotes[6].auth read the file",
+		"failed remotes spec.build.remotes[7]: SITE/org/repo.git/rules.yaml: 401 Unauthorized -> correct the URL, or " +
+			"let spec.build.remotes[7].auth read the file",
+		"ok remotes spec.build.remotes[8]: FILES/rules.yaml can be read",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -17,7 +17,8 @@ import (
 type local struct {
 	index    int // of the source in the pipeline
 	commit   plumbing.Hash
-	isDraft  bool // the commit is made up
+	isDraft  bool     // the commit is made up
+	tags     []string // of the commit, or of the one that is checked out
 	objects  object.Objects
 	label    string           // of its files in findings, until they have the names that people know
 	tree     *workTree        // nil for files in memory

@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
 // finish gives the files in the report the names that people know, and narrows it to the paths.
@@ -124,11 +125,26 @@ func (r *Run) lenient(found diag.List) diag.List {
 	return found
 }
 
+// thisRepository is the end of what hints offer for --source if a custom resource names the repository at hand.
+const thisRepository = "=.;"
+
+// mounted matches the name of a file of a source that is mounted in another one, in a message.
+var mounted = lazyregexp.New(`@[A-Za-z0-9.-]+/[^\s:,;()"]*`)
+
 // Named returns findings with the names of files that people know.
 func (r *Run) Named(list diag.List) diag.List {
-	out := slices.Clone(list)
+	out, up := slices.Clone(list), Up()
 	for i := range out {
 		d := &out[i]
+		if r.request.Flags {
+			*d = d.AtDesk(r.file != "")
+		}
+		if up != "" {
+			d.Hint = strings.Replace(d.Hint, thisRepository, "="+filepath.ToSlash(up)+";", 1)
+		}
+		for _, text := range []*string{&d.Message, &d.Hint} {
+			*text = mounted.ReplaceAllStringFunc(*text, func(file string) string { return r.name(nil, file) })
+		}
 		if l := r.labelled(d.Source); l != nil {
 			d.File, d.BuiltBy, d.Source = r.name(l, d.File), r.name(l, d.BuiltBy), ""
 		} else if d.File != "" && d.File != r.file && r.request.Revision != "" {
@@ -148,8 +164,8 @@ func (r *Run) labelled(label string) *local {
 	return r.locals[i]
 }
 
-// name returns the name that people know of a file of a source. A file of a source that is mounted in it is below @ and
-// the name of that source.
+// name returns the name that people know of a file of a source, which may be nil for a file of a source that is mounted
+// in it: that is below @ and the name of that source.
 func (r *Run) name(l *local, file string) string {
 	mount, rest, _ := strings.Cut(file, "/")
 	if of, isMounted := strings.CutPrefix(mount, "@"); isMounted {

@@ -47,6 +47,8 @@ type Request struct {
 	Offline bool
 	// MayBeEmpty makes it a warning, without a pipeline file, that there is nothing to render.
 	MayBeEmpty bool
+	// Flags says that whoever asks can do so again with other flags: hints name these.
+	Flags bool
 	// Options are those of the passes that a command chooses.
 	Options gitsync.Options
 	// Prepare changes a pipeline before its pass, unless it is nil.

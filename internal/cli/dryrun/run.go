@@ -175,7 +175,8 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	}
 	options.Local = map[int]gitsync.Local{}
 	for _, l := range r.locals {
-		options.Local[l.index] = gitsync.Local{Commit: l.commit, Objects: l.objects, Label: l.label, Paths: l.paths()}
+		options.Local[l.index] = gitsync.Local{Commit: l.commit, Objects: l.objects, Tags: l.tags, Label: l.label,
+			Paths: l.paths()}
 	}
 	if r.request.Revision != "" && len(r.locals) < len(r.Pipeline.Spec.Sources) {
 		if err := r.findRevision(ctx, credentials, &options); err != nil {
@@ -297,7 +298,7 @@ func (r *Run) local(source int) *local {
 func (r *Run) credentials(s *session, options *gitsync.Options) (c gitsync.Credentials, err error) {
 	p := r.Pipeline
 	c, found := p.Credentials(r.request.Getenv)
-	isFound := r.request.File == ""
+	isFound := r.request.File == "" && (r.file != "" || !r.request.Flags) // what flags say is trusted
 	wrong := slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 		var source int
 		if _, err := fmt.Sscanf(d.Path, "spec.sources[%d]", &source); err == nil {

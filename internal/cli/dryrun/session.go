@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/checkout"
@@ -252,8 +253,8 @@ func (s *session) alone() ([]*pipelinefile.Pipeline, error) {
 		if s.Files != nil {
 			paths = []any{"."}
 		}
-		sources = append(sources, map[string]any{"url": "file:///dev/stdin", "ref": map[string]any{"branch": "HEAD"},
-			"paths": paths, "build": string(inputs.Plain)})
+		sources = append(sources, map[string]any{"name": "stdin", "url": "file:///dev/stdin",
+			"ref": map[string]any{"branch": "HEAD"}, "paths": paths, "build": string(inputs.Plain)})
 	}
 	spec := map[string]any{"sources": sources, "output": map[string]any{"branch": "agentry/dry-run"}}
 	maps.Copy(spec, s.Spec)
@@ -261,7 +262,10 @@ func (s *session) alone() ([]*pipelinefile.Pipeline, error) {
 	if found.HasErrors() {
 		return nil, &Misconfigured{Found: found}
 	}
-	p.Spec.Build.SharesPaths = len(s.trees) > 1
+	for i, t := range s.trees {
+		p.Spec.Sources[i].URL = cmp.Or(t.origin(), p.Spec.Sources[i].URL)
+	}
+	p.Spec.Build.SharesPaths = len(sources) > 1
 	return []*pipelinefile.Pipeline{p}, nil
 }
 
@@ -272,14 +276,23 @@ func (w *workTree) source(build string) map[string]any {
 		paths = append(paths, in)
 	}
 	at := fileURL(w.top)
-	if origin := checkout.Remotes(w.top)["origin"]; hostOf(origin) != "" {
-		at = "https://" + pipeline.RepositoryAddress(origin) // what custom resources of Flux and Argo CD call it
+	if origin := w.origin(); origin != "" {
+		at = "https://" + pipeline.RepositoryAddress(origin) // for which a pipeline needs no key
 	}
 	out := map[string]any{"url": at, "ref": map[string]any{"branch": "HEAD"}, "paths": paths}
 	if build != "" {
 		out["build"] = build
 	}
 	return out
+}
+
+// origin returns the normalised URL of the remote origin, which custom resources of Flux and Argo CD name, or "".
+func (w *workTree) origin() string {
+	normal, err := transport.NormaliseURL(checkout.Remotes(w.top)["origin"])
+	if err != nil || hostOf(normal) == "" {
+		return ""
+	}
+	return normal
 }
 
 func fileURL(folder string) string {

@@ -145,6 +145,7 @@ func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
 		}
 	}
 	l := local{commit: commit, objects: r, tree: t, revision: cmp.Or(s.RevisionName, s.Revision)}
+	l.tags, _ = r.Tags(ctx, commit) // a commit that is not there is reported when it is read
 	if t.top == top {
 		return l, nil
 	}
@@ -170,27 +171,32 @@ func (s *session) openFolder(ctx context.Context, t *workTree) (local, error) {
 		return local{}, err
 	}
 	s.ends = append(s.ends, f.Close)
-	if isExact && t.isRepo {
-		if err := standForHead(ctx, f, t.top); err != nil {
+	var tags []string
+	if s.file != "" && t.isRepo {
+		if tags, err = readHead(ctx, f, t.top, isExact); err != nil {
 			s.note("the last commit is not read: %v", err)
 		}
 	}
-	return local{commit: f.ID(), isDraft: f.IsDraft(), objects: f, tree: t, folder: f}, nil
+	return local{commit: f.ID(), isDraft: f.IsDraft(), tags: tags, objects: f, tree: t, folder: f}, nil
 }
 
-// standForHead makes a folder be the last commit of its repository, if there is one with the same files.
-func standForHead(ctx context.Context, f *checkout.Folder, top string) error {
+// readHead returns the tags of the last commit of a repository. If standsFor is set, it makes the folder be that commit
+// if the files are the same.
+func readHead(ctx context.Context, f *checkout.Folder, top string, standsFor bool) (tags []string, err error) {
 	r := checkout.OpenRepository(top)
 	defer r.Close()
 	id, err := r.Resolve(ctx, "HEAD")
 	if err != nil {
-		return nil //nolint:nilerr // there is none yet
+		return nil, nil //nolint:nilerr // there is none yet
+	}
+	if tags, err = r.Tags(ctx, id); err != nil || !standsFor {
+		return tags, err
 	}
 	rd := checkout.Reader(r)
 	defer rd.Close()
 	head, err := rd.Commit(id)
 	if err != nil {
-		return err
+		return tags, err
 	}
-	return f.StandFor(head, rd)
+	return tags, f.StandFor(head, rd)
 }

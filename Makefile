@@ -139,10 +139,11 @@ browser-deps: test-deps ## Install Chromium, which browser runs, and axe, which 
 	echo "installing chromium-headless-shell, which shows the pages to the tests"; \
 	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium-headless-shell
 
-lint: test-deps ## Check the formatting, and run go vet, staticcheck and shellcheck
+lint: test-deps ## Check the formatting, and run go vet, staticcheck, actionlint and shellcheck
 	@gofmt -l . | (! grep .) || { echo "not formatted: run gofmt -w on these files" >&2; exit 1; }
 	go vet ./...
 	$(TOOL) staticcheck ./...
+	$(TOOL) actionlint
 	@if command -v shellcheck >/dev/null; then shellcheck dist/ci/*.sh test/tmpdir.sh test/stages.sh .ci/run internal/cli/completion/agentry.bash; else echo "shellcheck is not here: scripts are not checked"; fi
 
 # They break when what they import changes. agentcheck is not among them: its first build takes ten minutes.

@@ -18,11 +18,9 @@ var update = flag.Bool("update", false, "write the table into docs/performance.m
 
 // row is one measurement.
 type row struct {
-	work             string
-	measured         string
-	against, ratio   string // what somebody else takes for the same, and the ratio to it
-	goal             string
-	isMet, isCompare bool
+	work, measured string
+	against, ratio string // what somebody else takes for the same, and the ratio to it
+	goal           string
 }
 
 // table has the rows of the run, in the order in which they were measured.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,14 +51,6 @@ type backend struct {
 	close  func()
 }
 
-// indexBytes returns the memory that the names of the last render take.
-func (i *instance) indexBytes() int64 {
-	if index := i.index.Load(); index != nil {
-		return index.Bytes()
-	}
-	return 0
-}
-
 // instance is a pipeline that is open.
 type instance struct {
 	// The goroutine that has taken the one place of use may call the syncer, and use output and writing.
@@ -73,8 +66,10 @@ type instance struct {
 	members  []member // the remotes, each once. Guarded by remotes.mu
 	// explained is the last render, as long as it is kept between passes.
 	explained atomic.Pointer[explain.Render]
-	// index has the names of the last render. It is kept when the render is not.
-	index atomic.Pointer[explain.Index]
+	// names are those of the last render, or of an earlier one if it takes long to make them. They are kept when the
+	// render is not. naming is held by who makes them.
+	names  atomic.Pointer[names]
+	naming sync.Mutex
 }
 
 // opening is a pipeline that is being opened.

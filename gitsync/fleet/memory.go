@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"weak"
 )
 
 // releaseAfter is how long the fleet must be idle before unused memory is returned to the system.
@@ -46,7 +47,7 @@ func (m *memory) bytes() int64 {
 func (m *memory) used(inst *instance, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.set(inst, usage{bytes, inst.indexBytes(), time.Now()})
+	m.set(inst, usage{bytes, inst.names.Load().bytes(), time.Now()})
 	m.evict()
 	m.release.set(releaseAfter, debug.FreeOSMemory)
 }
@@ -89,7 +90,7 @@ func (m *memory) evict() {
 		if m.total.names <= m.limit/2 {
 			break
 		}
-		inst.index.Store(nil)
+		inst.names.Store(&names{of: weak.Make(inst.explained.Load())})
 		m.set(inst, usage{bytes: m.kept[inst].bytes, last: m.kept[inst].last})
 	}
 	for _, inst := range all {

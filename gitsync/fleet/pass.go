@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/panics"
@@ -29,8 +28,8 @@ type run struct {
 	report *gitsync.Report
 	made   []Definition // of forEach
 	err    error
-	size   int64          // what the instance keeps
-	index  *explain.Index // of what was rendered; nil if that is the same as before
+	size   int64  // what the instance keeps
+	names  *names // of what was rendered; nil if they are made when somebody asks for them
 }
 
 // make makes the pass, and releases the instance.
@@ -40,8 +39,8 @@ func (r *run) make(ctx context.Context, log *slog.Logger) {
 	if !panics.Is(r.err) {
 		r.size = inst.syncer.Size()
 	}
-	if r.report != nil && r.report.Explained != nil && r.report.Explained != inst.explained.Load() {
-		r.index = r.newIndex(log)
+	if r.report != nil && r.report.Explained != inst.explained.Load() && inst.isQuick(time.Since(r.began)) {
+		r.names = newNames(r.report.Explained, r.def.Metadata.Name, log)
 	}
 	if inst.templateSyncer != nil && r.err == nil {
 		r.made = inst.templateSyncer.Made()
@@ -55,12 +54,6 @@ func (r *run) make(ctx context.Context, log *slog.Logger) {
 func (r *run) attempt(ctx context.Context, log *slog.Logger) (report *gitsync.Report, err error) {
 	defer panics.Recover(log, "pass", r.def.Metadata.Name, &err)
 	return r.instance.syncer.PassSince(ctx, r.since)
-}
-
-// newIndex returns the names of what the pass rendered. A panic costs the pipeline its names, and nothing else.
-func (r *run) newIndex(log *slog.Logger) *explain.Index {
-	defer panics.Recover(log, "index of names", r.def.Metadata.Name, nil)
-	return explain.New(*r.report.Explained).Index()
 }
 
 // pushed reports whether the pass made a commit.
@@ -231,8 +224,8 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 		if r.report != nil && r.report.Explained != nil {
 			r.instance.explained.Store(r.report.Explained) // before what is used is counted, which may evict it
 		}
-		if r.index != nil {
-			r.instance.index.Store(r.index)
+		if r.names != nil {
+			r.instance.names.Store(r.names)
 		}
 		f.memory.used(r.instance, r.size)
 		refused := p.last.refused

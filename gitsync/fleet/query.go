@@ -66,15 +66,17 @@ func (f *Fleet) Explained(name string) (*explain.Render, bool) {
 // returns false if there is no such pipeline.
 func (f *Fleet) Index(name string) (*explain.Index, bool) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	p := f.pipelines[name]
 	if p == nil || p.removed {
+		f.mu.Unlock()
 		return nil, false
 	}
-	if p.instance == nil {
+	inst := p.instance
+	f.mu.Unlock()
+	if inst == nil {
 		return nil, true
 	}
-	return p.instance.index.Load(), true
+	return inst.index(name, f.log), true
 }
 
 // Caches opens a Reader of what is cached of each repository that a pipeline uses, the output's first. It asks no

@@ -34,7 +34,7 @@ func TestARenderEndsBetweenUnits(t *testing.T) {
 			rendered++
 		}
 	}
-	if !errors.Is(out.Refused, over) || rendered != 10 {
+	if !errors.Is(out.Refused, over) || rendered != 5 { // each asks for its objects and for its text
 		t.Errorf("%d units, %v", rendered, out.Refused)
 	}
 }

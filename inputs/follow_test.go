@@ -391,7 +391,7 @@ func TestABuildThatEndsWithThePassIsNamed(t *testing.T) {
 		cancel(errors.New("the pass took longer than 10m0s"))
 		return search.Files, func() {}, nil
 	}
-	const want = "build clusters/prod/kustomization.yaml: the pass took longer than 10m0s"
+	const want = "build clusters/prod: the pass took longer than 10m0s"
 	if _, err := search.Find(ctx); err == nil || err.Error() != want {
 		t.Error(err)
 	}

@@ -262,6 +262,9 @@ func (o *Object) SecretVariables() []string {
 // hiddenSecret is the message about a field with a value of a Secret.
 const hiddenSecret = "is wrong with the value that %s puts there, which is a Secret's and not shown"
 
+// Conceal returns a diagnostic about the document that quotes no part of a value of a Secret in it.
+func (b Built) Conceal(d diag.Diagnostic) diag.Diagnostic { return secretValues(b.Secret).conceal(d) }
+
 // conceal returns a diagnostic that quotes no part of a secret value: where it would, it says less.
 func (s secretValues) conceal(d diag.Diagnostic) diag.Diagnostic {
 	quoted := func(text string) (by string) { // what put the value there that a text quotes

@@ -114,7 +114,7 @@ func (k *kustomization) emptyRoot() roots.Root {
 
 // refused returns a root that cannot be built because of a problem of its custom resource.
 func refused(r roots.Root, p *diag.Diagnostic) roots.Root {
-	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: p}
+	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Secret: r.Secret, Problem: p}
 }
 
 // variableName matches the variable names that Flux accepts.
@@ -130,9 +130,9 @@ func (k *kustomization) checkDecryption() error {
 
 // variables returns the variables of spec.postBuild, or nil if nothing is substituted. An object that is missing or
 // cannot be decrypted is a problem, and its variables stay as ${NAME}. If a key server may answer later, that is an
-// error.
-func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, problems []*diag.Diagnostic,
-	err error) {
+// error. Secret are values of Secrets that were put into the objects, by kind/namespace/name.
+func (k *kustomization) variables(objects Objects, secret map[string]map[string]string, read *reader) (
+	found *roots.Variables, problems []*diag.Diagnostic, err error) {
 	if k.spec.PostBuild == nil {
 		return nil, nil, nil
 	}
@@ -175,7 +175,10 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 			}
 			object = clear
 		}
-		all = all.Over(variablesOf(object), ref.Kind == "Secret" || wasEncrypted)
+		values := variablesOf(object)
+		if all = all.Over(values, ref.Kind == "Secret" || wasEncrypted); ref.Kind != "Secret" {
+			all = all.Over(holdingSecret(values, secret[ref.Kind+"/"+k.namespace()+"/"+ref.Name]), true)
+		}
 		if wrong := unreadable(object); len(wrong) > 0 {
 			all = all.WithUnknown(wrong, "is unknown: its value in "+in+" is no text")
 			problems = append(problems, new(diag.FluxVariable.At(field, "in %s, these values are no texts: %s", in,
@@ -187,7 +190,8 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 				fmt.Sprintf("is unknown: the stub of Secret %s/%s has none", k.namespace(), ref.Name))
 		}
 	}
-	all = all.Over(withoutNewlines(k.spec.PostBuild.Substitute), false)
+	own := withoutNewlines(k.spec.PostBuild.Substitute)
+	all = all.Over(own, false).Over(holdingSecret(own, k.Secret), true)
 	for name, value := range k.spec.PostBuild.Substitute {
 		if p := k.UnknownVariable("", value); p != nil {
 			all = all.WithUnknown([]string{name}, "depends on another: "+p.Message)
@@ -216,6 +220,13 @@ func variablesOf(object map[string]any) map[string]string {
 		}
 	}
 	return withoutNewlines(values)
+}
+
+// holdingSecret returns the variables whose values hold one of the values of Secrets.
+func holdingSecret(values, secret map[string]string) map[string]string {
+	out := maps.Clone(values)
+	maps.DeleteFunc(out, func(_, value string) bool { return !roots.HoldsSecret(value, secret) })
+	return out
 }
 
 // isEmpty reports whether a ConfigMap or Secret has no key with a text.

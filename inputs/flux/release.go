@@ -46,6 +46,7 @@ func (r *run) release(o roots.Object) roots.Root {
 	if p := h.unknownVariable(by); p != nil {
 		return refused(root, p)
 	}
+	root.AddSecret(o.Secret)
 	m := Release{Objects: map[string]map[string]any{}, Encrypted: map[string]bool{}}
 	field, reached := "", (*diag.Diagnostic)(nil)
 	note := func(kind, namespace, name string) map[string]any {
@@ -53,6 +54,7 @@ func (r *run) release(o roots.Object) roots.Root {
 		object := r.object(kind, namespace, name)
 		if object != nil {
 			m.Objects[id] = object
+			root.AddSecret(r.secret[id])
 		}
 		if p := r.unknown[id]; p != nil && reached == nil {
 			reached = new(diag.FluxVariable.At(field, "%s %s/%s: %s: %s", kind, namespace, name, p.Path, p.Message))
@@ -156,8 +158,8 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	if err != nil {
 		return nil, rootProblem(err)
 	}
-	filtered := helm.Filter(docs, h.Namespace(), func(_, kind string) bool {
-		return slices.Contains(manifest.Kinds(), kind)
+	filtered := helm.Filter(docs, h.Namespace(), func(apiVersion, kind string) bool {
+		return slices.Contains(manifest.Kinds(), kind) || Follows(apiVersion, kind)
 	})
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" { // these may well differ each time

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// MaxKustomizations limits the Kustomizations that are followed.
-	MaxKustomizations = 10_000
-	// maxRounds limits how long a chain of Kustomizations that apply each other may be.
+	// maxResources limits the Kustomizations and HelmReleases that are followed.
+	maxResources = 10_000
+	// maxRounds limits how long a chain of Kustomizations and HelmReleases that apply each other may be.
 	maxRounds = 64
 )
 
@@ -47,8 +47,9 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		return nil, err
 	}
 	run := &run{Walker: w, reader: reader{ctx: ctx, decrypt: w.Decrypt}, objects: map[string]map[string]any{},
-		unknown: map[string]*diag.Diagnostic{}, known: map[string]*kustomization{},
-		releases: map[string]roots.Object{}, warned: map[string]bool{}, state: map[string]map[string]any{}}
+		unknown: map[string]*diag.Diagnostic{}, secret: map[string]map[string]string{},
+		known: map[string]*kustomization{}, releases: map[string]roots.Object{}, rendered: map[string]bool{},
+		warned: map[string]bool{}, state: map[string]map[string]any{}}
 	for _, o := range w.State {
 		run.state[o.Kind+"/"+orDefault(o.Namespace)+"/"+o.Name] = o.Value
 	}
@@ -58,35 +59,18 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 			run.add(given[i])
 		}
 	}
-	for round := 0; len(run.waiting) > 0; round++ {
-		wanted := run.next()
-		next := run.rootsOf(wanted)
-		for i := range next {
-			if round == maxRounds || len(run.known) > MaxKustomizations {
-				next[i] = refused(next[i], new(diag.BuildRefused.
-					At("", "Kustomizations lead to more Kustomizations without end").
-					WithHint("name a path with fewer of them")))
-			}
-		}
-		given, err := build(next...)
-		if err != nil {
-			return nil, err
-		}
-		if round < maxRounds {
-			if err := run.again(wanted, next, given, build); err != nil {
-				return nil, err
-			}
-		}
-		run.roots = append(run.roots, next...)
-		for _, objects := range given {
-			run.add(objects)
-		}
-		if round == maxRounds {
-			break
+	for round := 0; err == nil && len(run.waiting)+len(run.releases) > 0; round++ {
+		switch {
+		case round == maxRounds || len(run.known)+len(run.rendered) > maxResources:
+			run.refuseRest()
+		case len(run.waiting) > 0: // before charts, which may need what Kustomizations give
+			err = run.followKustomizations(build)
+		default:
+			err = run.followReleases(build)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(run.releases)) {
-		run.roots = append(run.roots, run.release(run.releases[id]))
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(run.roots, func(a, b roots.Root) int { return strings.Compare(a.Name, b.Name) })
 	return run.roots, run.err
@@ -97,13 +81,62 @@ type run struct {
 	Walker
 	reader
 	roots    []roots.Root
-	objects  map[string]map[string]any   // by kind/namespace/name
-	unknown  map[string]*diag.Diagnostic // about objects that an unknown variable reaches, by kind/namespace/name
-	state    map[string]map[string]any   // of the cluster, by kind/namespace/name
-	known    map[string]*kustomization   // by namespace/name
+	objects  map[string]map[string]any    // by kind/namespace/name
+	unknown  map[string]*diag.Diagnostic  // about objects that an unknown variable reaches, by kind/namespace/name
+	secret   map[string]map[string]string // values of Secrets that were put into objects, by kind/namespace/name
+	state    map[string]map[string]any    // of the cluster, by kind/namespace/name
+	known    map[string]*kustomization    // by namespace/name
 	waiting  []*kustomization
-	releases map[string]roots.Object // HelmReleases, by namespace/name
+	releases map[string]roots.Object // HelmReleases to render, by namespace/name
+	rendered map[string]bool         // HelmReleases, by namespace/name
 	warned   map[string]bool         // sources whose revision was checked, and messages that were given
+}
+
+// followKustomizations builds the Kustomizations that can be built now.
+func (r *run) followKustomizations(build roots.Builder) error {
+	wanted := r.next()
+	next := r.rootsOf(wanted)
+	given, err := build(next...)
+	if err == nil {
+		err = r.again(wanted, next, given, build)
+	}
+	r.roots = append(r.roots, next...)
+	for _, objects := range given {
+		r.add(objects)
+	}
+	return err
+}
+
+// followReleases renders the HelmReleases that were found. Of what their charts give, only custom resources of Flux are
+// followed: the ConfigMaps and Secrets of a chart may hold what its values take from Secrets.
+func (r *run) followReleases(build roots.Builder) error {
+	var next []roots.Root
+	for _, id := range slices.Sorted(maps.Keys(r.releases)) {
+		next = append(next, r.release(r.releases[id]))
+		r.rendered[id] = true
+	}
+	clear(r.releases)
+	given, err := build(next...)
+	r.roots = append(r.roots, next...)
+	for _, objects := range given {
+		r.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.APIVersion == "v1" }))
+	}
+	return err
+}
+
+// refuseRest refuses what is left to follow.
+func (r *run) refuseRest() {
+	refuse := func(root roots.Root, kinds string) {
+		r.roots = append(r.roots, refused(root, new(diag.BuildRefused.At("", "%[1]s lead to more %[1]s without end",
+			kinds).WithHint("name a path with fewer of them"))))
+	}
+	for _, k := range r.waiting {
+		refuse(k.emptyRoot(), "Kustomizations")
+	}
+	for _, o := range r.releases {
+		refuse(r.release(o), "HelmReleases")
+	}
+	r.waiting, r.releases = nil, nil
 }
 
 // object returns an object found so far, or else of the cluster's state, or nil.
@@ -123,7 +156,7 @@ func (r *run) inInputs(kind, namespace, name string) map[string]any {
 // replace reports whether Kustomizations in a path build the path itself. If so, only they are followed.
 func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, unknown: r.unknown,
-		known: map[string]*kustomization{}, releases: map[string]roots.Object{}}
+		secret: r.secret, known: map[string]*kustomization{}, releases: map[string]roots.Object{}}
 	// A tenant must not replace the path of all.
 	own.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.Tenant != "" }))
 	replaced := false
@@ -151,8 +184,9 @@ func (r *run) add(objects []roots.Object) {
 	for _, o := range objects {
 		o.Namespace = orDefault(o.Namespace)
 		id := o.Kind + "/" + o.Namespace + "/" + o.Name
-		r.objects[id], r.unknown[id] = o.Value, o.UnknownVariable("", o.Value)
-		if group, _, _ := strings.Cut(o.APIVersion, "/"); group == helmReleaseGroup && o.Kind == "HelmRelease" {
+		r.objects[id], r.unknown[id], r.secret[id] = o.Value, o.UnknownVariable("", o.Value), o.Secret
+		if group, _, _ := strings.Cut(o.APIVersion, "/"); group == helmReleaseGroup && o.Kind == "HelmRelease" &&
+			!r.rendered[o.Namespace+"/"+o.Name] {
 			r.releases[o.Namespace+"/"+o.Name] = o
 		}
 		if o.Kind != "Kustomization" {
@@ -231,11 +265,11 @@ func (r *run) rootsOf(list []*kustomization) []roots.Root {
 // ConfigMap that a Kustomization itself applies: in a cluster it is there from the second time on. It changes next and
 // given, the roots and their objects.
 func (r *run) again(list []*kustomization, next []roots.Root, given [][]roots.Object, build roots.Builder) error {
-	yielded := map[string]map[string]any{}
+	yielded := map[string]roots.Object{}
 	for _, objects := range given {
 		for _, o := range objects {
 			if o.Kind == "ConfigMap" || o.Kind == "Secret" {
-				yielded[o.Kind+"/"+orDefault(o.Namespace)+"/"+o.Name] = o.Value
+				yielded[o.Kind+"/"+orDefault(o.Namespace)+"/"+o.Name] = o
 			}
 		}
 	}
@@ -244,8 +278,8 @@ func (r *run) again(list []*kustomization, next []roots.Root, given [][]roots.Ob
 	for i, k := range list {
 		isNew := false
 		for _, id := range k.missing(r.inInputs) {
-			if object := yielded[id]; object != nil {
-				r.objects[id], isNew = object, true
+			if object, found := yielded[id]; found {
+				r.objects[id], r.secret[id], isNew = object.Value, object.Secret, true
 			}
 		}
 		if isNew {
@@ -284,10 +318,11 @@ func (r *run) root(k *kustomization) roots.Root {
 		err = k.checkDecryption()
 	}
 	if err == nil {
-		variables, problems, failed := k.variables(r.object, &r.reader)
+		variables, problems, failed := k.variables(r.object, r.secret, &r.reader)
 		if err = failed; err == nil {
 			root := k.root(top, variables)
 			root.PostBuild = k.postBuild(r.object)
+			root.AddSecret(k.Secret)
 			root.Warnings = append(r.warnings(k.source(), "spec.sourceRef", top), r.once(problems)...)
 			return root
 		}

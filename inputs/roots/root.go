@@ -50,6 +50,8 @@ type Root struct {
 	APIVersions []string `json:",omitempty"`
 	// RequestedBy is the custom resource that asks for the root, if any.
 	RequestedBy *CustomResource
+	// Secret are values of Secrets in the custom resource and in what it refers to, with what put them there.
+	Secret map[string]string `json:",omitempty"`
 	// Problem, if not nil, says why the root cannot be built.
 	Problem *diag.Diagnostic
 	// Warnings are about the custom resource.
@@ -165,7 +167,7 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		if opts.Tenants.IsSet() {
 			blameAllReads(t, docs)
 		}
-		return docs, err
+		return r.withSecrets(docs), err
 	}
 	t.Confine(r.Folder)
 	if _, isDir, err := t.Resolve(r.Folder); r.RequestedBy != nil &&
@@ -209,9 +211,9 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		}
 	}
 	if len(r.Labels)+len(r.Annotations) > 0 {
-		return r.withMetadata(docs)
+		docs, err = r.withMetadata(docs)
 	}
-	return docs, nil
+	return r.withSecrets(docs), err
 }
 
 // nothingIn returns the warning about a path of the pipeline that gives no object, at its kustomization. A folder
@@ -236,6 +238,7 @@ func (r Root) readRequest(t *tree.Tree) error {
 
 // place returns a problem of the custom resource with its position.
 func (r Root) place(d diag.Diagnostic) error {
+	d = manifest.Built{Secret: r.Secret}.Conceal(d)
 	d.Object = r.RequestedBy.Object
 	d.File, d.Line, d.Column = r.RequestedBy.Find(d.Path)
 	return &d

@@ -221,8 +221,8 @@ func counts(run *dryrun.Run) string {
 	}
 	s += display.UnsetCharts(r.UnsetCharts)
 	for _, src := range run.Pipeline.Spec.Sources {
-		if src.Build == inputs.Auto && len(src.Paths) > 0 { // others only stand in for what custom resources name
-			s += unfollowed(r.Ignored, run.FluxPaths)
+		if len(src.Paths) > 0 { // others only stand in for what custom resources name
+			s += unfollowed(src.Build, r.Ignored, run)
 			break
 		}
 	}
@@ -232,17 +232,26 @@ func counts(run *dryrun.Run) string {
 	return s
 }
 
-// unfollowed says which mode follows custom resources that lead to more manifests, if there are any: a repository of
-// Flux or Argo CD may give little else. fluxPaths are the folders to name.
-func unfollowed(ignored map[string]int, fluxPaths func() []string) string {
+// unfollowed says which custom resources that lead to more manifests a mode does not follow, if there are any, and
+// which mode does: a repository of Flux or Argo CD may give little else.
+func unfollowed(mode inputs.Mode, ignored map[string]int, run *dryrun.Run) (out string) {
+	if mode == inputs.Plain || mode == inputs.Kustomize {
+		return ""
+	}
+	if mode == inputs.Flux && len(run.FailedPaths()) > 0 {
+		if paths := run.FluxPaths(); len(paths) > 0 {
+			out = " (give the path of a cluster of Flux: " + strings.Join(paths, ", or ") + ")"
+		}
+	}
 	for _, of := range [...]struct {
 		kinds [][2]string // with the groups
 		tool  string
-		mode  inputs.Mode
+		mode  inputs.Mode // that follows them; empty: none
 	}{
 		{[][2]string{{"kustomize.toolkit.fluxcd.io/", "Kustomization"}, {"helm.toolkit.fluxcd.io/", "HelmRelease"}},
 			"Flux", inputs.Flux},
 		{[][2]string{{"argoproj.io/", "Application"}, {"argoproj.io/", "ApplicationSet"}}, "Argo CD", inputs.ArgoCD},
+		{[][2]string{{"fluxcd.controlplane.io/", "ResourceSet"}}, "the Flux Operator", ""},
 	} {
 		var found []string
 		for _, kind := range of.kinds {
@@ -256,15 +265,21 @@ func unfollowed(ignored map[string]int, fluxPaths func() []string) string {
 				found = append(found, display.Amount(n, kind[1]))
 			}
 		}
-		if len(found) > 0 {
-			way := "--build " + string(of.mode)
-			if of.mode == inputs.Flux {
-				way += clusterPath(fluxPaths())
-			}
-			return fmt.Sprintf(" (%s of %s not followed; %s does it)", strings.Join(found, " and "), of.tool, way)
+		if len(found) == 0 || of.mode == mode {
+			continue
 		}
+		way := ""
+		switch {
+		case of.mode == "":
+			way = "; commit what they give"
+		case mode == inputs.Auto && of.mode == inputs.Flux:
+			way = "; --build flux" + clusterPath(run.FluxPaths()) + " does it"
+		case mode == inputs.Auto:
+			way = "; --build " + string(of.mode) + " does it"
+		}
+		out += fmt.Sprintf(" (%s of %s not followed%s)", strings.Join(found, " and "), of.tool, way)
 	}
-	return ""
+	return out
 }
 
 // clusterPath says which path to give of those of flux bootstrap. Each is a cluster of its own: their custom resources

@@ -75,7 +75,7 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 		if d.Code == diag.Tenancy || d.Code == diag.BuildsNothing {
 			out.Result.Broken = 0
 		}
-		if d.Code == diag.BuildsNothing {
+		if d.Code != diag.Tenancy {
 			out.warn(opts.Source, show)
 		}
 		return out, nil

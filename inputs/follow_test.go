@@ -145,6 +145,12 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 				"ConfigMap flux-system/vars is not in the inputs\n  clusters/prod/apps.yaml:8:32: " +
 				"warning[flux-variable]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars is not in the " +
 				"inputs\n"},
+		"variables that nobody defines of what cannot be built": {substituted + "-- apps/kustomization.yaml --\n" +
+			"resources: [none.yaml]\n",
+			app + "  apps/kustomization.yaml:1:13: error[build-failed]: resources[0]: \"none.yaml\" is not in the " +
+				"repository, or is hidden by a .sourceignore\n  clusters/prod/apps.yaml:8:32: " +
+				"warning[flux-variable]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars is not in the " +
+				"inputs\n"},
 		"variables that nobody defines hold only what they reach": {substituted + "-- apps/kustomization.yaml --\n" +
 			"resources: [monitor.yaml, other.yaml]\n-- apps/other.yaml --\napiVersion: monitoring.coreos.com/v1\n" +
 			"kind: ServiceMonitor\nmetadata: {name: other}\nspec: {selector: {}, endpoints: [{port: web}]}\n",

@@ -13,7 +13,11 @@ import (
 func TestWhatGivesNothingIsAWarning(t *testing.T) {
 	t.Parallel()
 	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	const deleting = "path: ./apps\npatches: [{patch: '{$patch: delete, apiVersion: v1, kind: ConfigMap, " +
+		"metadata: {name: a}}'}]"
 	for name, c := range map[string]struct{ files, want string }{
+		"patches of the Kustomization": {"-- apps/a.yaml --\n" + config + kustomization("apps", deleting),
+			"patches delete all objects of the folder apps\n"},
 		"a folder without manifests": {"-- apps/readme.md --\n", "there is no manifest in the folder apps\n"},
 		"an empty kustomization": {"-- apps/kustomization.yaml --\nnamePrefix: a-\n",
 			"apps/kustomization.yaml gives no object\n"},

@@ -144,6 +144,9 @@ func TestAnErrorIsAtTheEntryToBlame(t *testing.T) {
 			"a patch targets ConfigMap.v1/none, which does not exist",
 		"resources: [a.yaml]\ncomponents: [../part]\n": "top/kustomization.yaml:2:14: " +
 			"components[0]: a patch targets ConfigMap.v1/none, which does not exist",
+		"resources: [a.yaml, ../part]\n": "top/kustomization.yaml:1:21: resources[1]: \"../part\" is a Component",
+		"resources: [a.yaml]\ncomponents: [../base]\n": "top/kustomization.yaml:2:14: components[0]: " +
+			"\"../base\" is no Component",
 		"resources: [a.yaml]\nsecretGenerator: [{name: a}, {name: a}]\n": "top/kustomization.yaml:2:30: " +
 			"secretGenerator[1]: a generator makes an object that already exists",
 	} {

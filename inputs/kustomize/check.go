@@ -320,7 +320,17 @@ func (c *checker) base(f *file, e entry, real string) error {
 	}
 	c.note(c.refs.Folders, real)
 	c.bases[c.stack[len(c.stack)-1]] = append(c.bases[c.stack[len(c.stack)-1]], real)
-	return c.folder(real, e.use == plugin)
+	if err := c.folder(real, e.use == plugin); err != nil {
+		return err
+	}
+	switch isComponent := c.files[real].Kind == types.ComponentKind; {
+	case isComponent && e.use == objects:
+		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a Component", "name it in components")
+	case !isComponent && e.use == component:
+		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is no Component",
+			"name it in resources, or write kind: Component in it")
+	}
+	return nil
 }
 
 // config refuses configurations of generators, transformers and validators that read remote files or run programs, and

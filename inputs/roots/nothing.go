@@ -42,6 +42,12 @@ func NothingIn(t *tree.Tree, field, folder string) *diag.Diagnostic {
 		return Nothing(field, "add resources to it, or "+remove, "%s gives no object",
 			t.InRepository(file))
 	}
+	for file, text := range t.Texts() {
+		if (folder == "." || strings.HasPrefix(file, folder+"/")) && kustomize.IsManifest(text) {
+			return Nothing(field, "correct the patches, or "+remove, "patches delete all objects of the folder %s",
+				name)
+		}
+	}
 	return Nothing(field, "correct the path, or "+remove, "there is no manifest in the folder %s",
 		name)
 }

@@ -122,6 +122,7 @@ func (w writer) plain(s *v1alpha1.RemoteWriteSpec,
 	samples := relabel.Samples()
 	for i := range s.WriteRelabelConfigs {
 		r := convert(&s.WriteRelabelConfigs[i])
+		r.Written = model.Written{Field: "writeRelabelConfigs", IsBelow: true, Item: i + 1}
 		found := slices.Concat(w.rules.Check(r), samples.Lint(out.WriteRelabel, r))
 		w.found(found.Below(".writeRelabelConfigs[" + strconv.Itoa(i) + "]")...)
 		out.WriteRelabel = append(out.WriteRelabel, r)

@@ -192,6 +192,8 @@ type Field struct {
 	Path string `json:"path"`
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
+	// Source is the source with the file, as in a diagnostic.
+	Source string `json:"-"`
 }
 
 // field returns a field with its position. Fields of objects that select are asked for often, so they are cached.
@@ -216,5 +218,5 @@ type fieldKey struct {
 
 func (x *inputs) find(o *manifest.Object, path string) Field {
 	d := o.Place(diag.Diagnostic{Path: path})
-	return Field{Path: path, File: x.show(d.File), Line: d.Line}
+	return Field{Path: path, File: x.show(d.File), Line: d.Line, Source: d.Source}
 }

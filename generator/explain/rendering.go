@@ -1,9 +1,7 @@
 package explain
 
 import (
-	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -37,26 +35,22 @@ type Job struct {
 	File  string `json:"file,omitempty"`
 	Line  int    `json:"line,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
-	// Filters are the rules that decide which targets and series are kept, in their order.
-	Filters []string `json:"filters,omitempty"`
-	// Limits are the job's limits, or the global ones where the job sets none.
-	Limits []string `json:"limits,omitempty"`
-	// Stages counts the stages of a pipeline of logs.
-	Stages int `json:"stages,omitempty"`
+	Way
 
 	origin model.Origin // of the job
+	way    func() Way   // of the job, or nil if it is written by hand
 }
 
 // Writer is where an instance sends to.
 type Writer struct {
 	URL string `json:"url"`
-	// From and Path are the object and the field with the URL.
-	From Object `json:"from"`
-	Path string `json:"path"`
+	// From and Field are the object and its field with the URL.
+	From  Object `json:"from"`
+	Field Field  `json:"field"`
 	// Secrets are the Secrets and ConfigMaps with its credentials, and their keys.
 	Secrets []string `json:"secrets,omitempty"`
-	// Filters are the rules that decide which series are sent.
-	Filters []string `json:"filters,omitempty"`
+	// Series are the rules for the series that are sent.
+	Series []Part `json:"series,omitempty"`
 }
 
 // unit is a [Unit] with its printed form, once somebody has asked for that.
@@ -133,10 +127,8 @@ func (u *unit) metrics(x *inputs, c *model.Config) {
 		r := Rendering{Instance: instance.Origin.Object.String(), Writers: x.writers(written)}
 		u.render(instance.Origin.Object, r)
 		for _, j := range instance.ScrapeConfigs {
-			job := Job{Name: j.JobName, origin: j.Origin}
-			job.Filters = slices.Concat(filters("targets", j.Relabel), filters("series", j.MetricRelabel))
-			job.Limits = limits(&j.Limits, &c.Metrics.Global.Limits)
-			u.job(r, j.Origin.Object, instance.Origin.Object, job)
+			way := func() Way { return scraped(j, &c.Metrics.Global) }
+			u.job(r, j.Origin.Object, instance.Origin.Object, Job{Name: j.JobName, origin: j.Origin, way: way})
 		}
 		for i := range instance.Additional {
 			u.raw(r, instance.Origin.Object, &instance.Additional[i])
@@ -170,9 +162,8 @@ func (u *unit) logs(x *inputs, c *model.Config) {
 		}
 		u.render(instance.Origin.Object, r)
 		for _, j := range instance.ScrapeConfigs {
-			job := Job{Name: j.JobName, origin: j.Origin}
-			job.Filters, job.Stages = filters("targets", j.Relabel), len(j.Stages)
-			u.job(r, j.Origin.Object, instance.Origin.Object, job)
+			way := func() Way { return read(j) }
+			u.job(r, j.Origin.Object, instance.Origin.Object, Job{Name: j.JobName, origin: j.Origin, way: way})
 		}
 		for i := range instance.Additional {
 			u.raw(r, instance.Origin.Object, &instance.Additional[i])
@@ -195,15 +186,19 @@ func (u *unit) integrations(c *model.Config) {
 	}
 }
 
-// placed returns a rendering whose jobs say where in the inputs they come from. The place of each is only looked for if
-// somebody asks for its object: that reads the object's file.
+// placed returns a rendering whose jobs say what they do, and where in the inputs it is written. Nobody looks for that
+// before somebody asks for the object: it reads the object's file.
 func (x *inputs) placed(r Rendering) Rendering {
 	r.Jobs = slices.Clone(r.Jobs)
 	for i := range r.Jobs {
 		job := &r.Jobs[i]
-		job.From = Field{Path: job.origin.Path}
-		if o := x.byID[manifest.IDOf(job.origin.Object)]; o != nil {
-			job.From = x.field(o, job.From.Path)
+		job.From = x.fieldOf(job.origin.Object, job.origin.Path)
+		if job.way == nil {
+			continue
+		}
+		job.Way = job.way()
+		for _, parts := range [...]*[]Part{&job.Discovery, &job.Targets, &job.Series, &job.Stages} {
+			*parts = x.written(*parts, job.origin)
 		}
 	}
 	return r
@@ -216,53 +211,14 @@ func (x *inputs) writers(list []model.RemoteWrite) (out []Writer) {
 	return out
 }
 
-func (x *inputs) writer(from model.Origin, url string, rules []*model.Relabel) Writer {
+func (x *inputs) writer(from model.Origin, url string, list []*model.Relabel) Writer {
 	of := from.Object
 	out := Writer{URL: credential.Redacted(url), From: Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name},
-		Path: from.Path, Filters: filters("series", rules)}
+		Field: x.fieldOf(of, from.Path), Series: x.written(rules("series", list), from)}
 	if o := x.byID[out.From.ID()]; o != nil {
 		out.Secrets = keysOf(slices.DeleteFunc(x.uses(o), func(u Use) bool {
 			return !strings.HasPrefix(u.Field.Path, from.Path+".")
 		}))
-	}
-	return out
-}
-
-// filters returns the rules that keep or drop, in words.
-func filters(what string, rules []*model.Relabel) (out []string) {
-	for _, r := range rules {
-		action := strings.ToLower(r.Action)
-		labels := strings.Join(r.SourceLabels, ", ")
-		regex := r.Regex.Value
-		if r.Shard != model.NoShardValue {
-			regex = "the shard's number"
-		}
-		switch action {
-		case "keep", "drop":
-			if !r.Regex.Set && r.Shard == model.NoShardValue {
-				regex = "(.*)"
-			}
-			out = append(out, action+" "+what+" where "+labels+" is "+credential.Redacted(regex))
-		case "keepequal", "dropequal":
-			out = append(out, strings.TrimSuffix(action, "equal")+" "+what+" where "+labels+" equals "+r.TargetLabel)
-		}
-	}
-	return out
-}
-
-// limits returns the limits of a job in words.
-func limits(job, all *model.Limits) (out []string) {
-	for c, what := range [...]string{
-		model.Samples: "samples", model.Targets: "targets", model.Labels: "labels",
-		model.LabelNameLength:  "bytes of a label's name",
-		model.LabelValueLength: "bytes of a label's value",
-	} {
-		if n := cmp.Or(job.Counts[c], all.Counts[c]); n != nil {
-			out = append(out, what+" "+strconv.FormatInt(*n, 10))
-		}
-	}
-	if size := cmp.Or(job.BodySize, all.BodySize); size != "" {
-		out = append(out, "answer "+size)
 	}
 	return out
 }

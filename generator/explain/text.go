@@ -279,28 +279,40 @@ func (p *printer) job(j Job) {
 		p.line(3, "in %s%s", at(j.File, j.Line), size)
 	}
 	p.line(3, "from %s  %s", j.From.Path, at(j.From.File, j.From.Line))
-	for _, f := range j.Filters {
-		p.line(3, "%s", f)
+	for _, d := range j.Discovery {
+		p.line(3, "discovery: %s", d.Text)
+	}
+	p.filters(j.Targets)
+	if j.Scrape != "" {
+		p.line(3, "scrape: %s", j.Scrape)
 	}
 	if len(j.Limits) > 0 {
 		p.line(3, "limits: %s", strings.Join(j.Limits, ", "))
 	}
-	if j.Stages > 0 {
-		p.line(3, "%s of its pipeline", amount(j.Stages, "stage"))
+	p.filters(j.Series)
+	if len(j.Stages) > 0 {
+		p.line(3, "%s of its pipeline", amount(len(j.Stages), "stage"))
+	}
+}
+
+// filters prints those of some rules that can drop something.
+func (p *printer) filters(rules []Part) {
+	for _, r := range rules {
+		if r.Filters {
+			p.line(3, "%s", r.Text)
+		}
 	}
 }
 
 func (p *printer) writer(w Writer, isInstance bool) {
 	p.line(2, "writes to %s", w.URL)
 	if isInstance {
-		p.line(3, "from %s of %s", w.Path, w.From.ID())
+		p.line(3, "from %s of %s", w.Field.Path, w.From.ID())
 	}
 	if len(w.Secrets) > 0 {
 		p.line(3, "with %s", strings.Join(w.Secrets, ", "))
 	}
-	for _, f := range w.Filters {
-		p.line(3, "%s", f)
-	}
+	p.filters(w.Series)
 }
 
 func (p *printer) uses(title string, list []Use, name func(Use) string) {

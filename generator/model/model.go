@@ -254,6 +254,7 @@ const (
 // Relabel is one relabelling rule. If Shard is set, the regular expression begins with that value of the pod, followed
 // by Regex.
 type Relabel struct {
+	Written      Written
 	SourceLabels []string
 	Separator    Text
 	Regex        Text

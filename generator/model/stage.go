@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // Stage is one stage of a log pipeline. One of its kinds is set. A stage without a kind does nothing; a stage with
 // several kinds is a mistake of its author.
 type Stage struct {
@@ -22,6 +24,34 @@ type Stage struct {
 	Template   *TemplateStage
 	Tenant     *TenantStage
 	Timestamp  *TimestampStage
+}
+
+// Kinds returns the kinds that are set, by the names of their fields in the resource and in their order there.
+func (s *Stage) Kinds() (out []string) {
+	for _, kind := range [...]struct {
+		name  string
+		isSet bool
+	}{
+		{"cri", s.CRI}, {"docker", s.Docker}, {"drop", s.Drop != nil}, {"json", s.JSON != nil},
+		{"labelAllow", len(s.LabelAllow) > 0}, {"labelDrop", len(s.LabelDrop) > 0}, {"labels", len(s.Labels) > 0},
+		{"limit", s.Limit != nil}, {"match", s.Match != nil}, {"metrics", len(s.Metrics) > 0},
+		{"multiline", s.Multiline != nil}, {"output", s.Output != nil}, {"pack", s.Pack != nil},
+		{"regex", s.Regex != nil}, {"replace", s.Replace != nil}, {"template", s.Template != nil},
+		{"tenant", s.Tenant != nil}, {"timestamp", s.Timestamp != nil},
+	} {
+		if kind.isSet {
+			out = append(out, kind.name)
+		}
+	}
+	return out
+}
+
+// DropsLines reports whether the stage, or one that it runs, can drop lines.
+func (s *Stage) DropsLines() bool {
+	return s.Drop != nil || s.Limit != nil && s.Limit.Drop ||
+		s.Match != nil && (s.Match.Action == "drop" || slices.ContainsFunc(s.Match.Stages, func(below Stage) bool {
+			return below.DropsLines()
+		}))
 }
 
 // DropStage drops lines for which all set conditions are true.

@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
@@ -386,5 +387,43 @@ func TestTheHierarchy(t *testing.T) {
 			}
 			holds(t, got.Body.String(), test.says...)
 		})
+	}
+}
+
+// TestTheWayOfAJob: each part is a box, in its order. A box that somebody wrote leads to the file, a rule that can drop
+// something looks different, and the way divides before several writers.
+func TestTheWayOfAJob(t *testing.T) {
+	text := strings.NewReplacer(`{selector: {}, endpoints: [{port: web}]}`,
+		`{selector: {}, endpoints: [{port: web, metricRelabelings: [{action: drop, sourceLabels: [a], regex: "`+
+			strings.Repeat("<script>|", longText)+`"}]}]}`,
+		`/push"}`, `/push"}, {url: "https://y.example.com/push", writeRelabelConfigs: [{targetLabel: to, replacement: other}]}`).
+		Replace(inputs)
+	parsed := manifest.NewSet(manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{}))
+	for _, r := range generator.Runtimes() {
+		render := generator.Render(parsed, generator.Options{Runtimes: runtimes.Choice{Default: r}}, nil).Explained()
+		h := (&fake{pipelines: []fleet.Status{good("a")}, defs: []*fleet.Definition{definition("a")},
+			renders: map[string]*explain.Render{"a": &render}}).handler(t)
+		page := get(h, "/pipelines/a/explain?object=ServiceMonitor/one/s0").Body.String()
+		const file = `<a href="https://github.com/org/a/blob/0123456789/in.yaml#L`
+		way := []string{`<li><div><div><b>discovery</b> kubernetes, role endpoints, namespace one<br>`,
+			file + `14">in.yaml:14</a>`,
+			`<li class="filter"><div><div><b>targets</b> keep targets where __meta_kubernetes_endpoint_port_name is web</div>`,
+			`<b>targets</b> set namespace to the value of __meta_kubernetes_namespace</div>`,
+			`<b>scrape</b> http, path /metrics, every 1m<br>`,
+			`<li class="filter long"><div><div><b>series</b> drop series where a is &lt;script&gt;|`,
+			`<ul class="branches">`, `<b>writer</b> https://x.example.com/push<br>`, file + `9">in.yaml:9</a>`,
+			`<b>series</b> set to to other<br>`, `<b>writer</b> https://y.example.com/push<br>`}
+		holds(t, page, way...)
+		for at := 0; len(way) > 0; way = way[1:] {
+			next := strings.Index(page[at:], way[0])
+			if next < 0 {
+				t.Fatalf("%s: %s is not in its place:\n%s", r.Name, way[0], page)
+			}
+			at += next
+		}
+		if page := get(h, "/pipelines/a/explain?object=MetricsInstance/m/main").Body.String(); strings.Count(page,
+			`<ol class="way">`) != 2 || strings.Contains(page, "Shapes") {
+			t.Errorf("%s: the page of an instance shows not only its writers:\n%s", r.Name, page)
+		}
 	}
 }

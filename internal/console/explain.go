@@ -20,6 +20,7 @@ func explainLink(pipeline, object string) string {
 type explainPage struct {
 	frame
 	*explain.Explanation
+	row row // of the pipeline
 }
 
 // ObjectLink returns the page of an object.
@@ -40,14 +41,18 @@ type missOnPage struct {
 }
 
 func (c *console) serveExplanation(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
+	row, ok := c.find(w, r)
+	if !ok {
+		return
+	}
+	name := row.Name
 	found, refused := c.Explained.Explain(name, []string{r.URL.Query().Get("object")}, "")
 	if refused != nil {
 		c.refuseOf(w, r, name, refused)
 		return
 	}
 	e := found.Items[0]
-	c.write(w, r, http.StatusOK, "explain", explainPage{c.of(r, name, "hierarchy", e.Object.ID().String()), e})
+	c.write(w, r, http.StatusOK, "explain", explainPage{c.of(r, name, "hierarchy", e.Object.ID().String()), e, row})
 }
 
 // refuseOf says on a page about a pipeline why something cannot be explained.

@@ -106,9 +106,17 @@ func (j *job) selectors() selectors {
 func (j *job) selectLabels(role, path string, sel *metav1.LabelSelector) {
 	s := &j.repeated.selected
 	if s.of != sel {
-		*s = targetRules{of: sel, rules: j.selectors().labels(role, path, sel)}
+		*s = targetRules{of: sel, rules: selecting(path, j.selectors().labels(role, path, sel))}
 	}
 	j.add(s.rules...)
+}
+
+// selecting returns rules as those of the selector that is written at a path.
+func selecting(path string, rules []*model.Relabel) []*model.Relabel {
+	for _, r := range rules {
+		r.Written.Field = path
+	}
+	return rules
 }
 
 // keepPort adds the rule that keeps only the wanted port of a target.

@@ -51,6 +51,7 @@ func (c *Current) classRules(found *findings, secrets Secrets, path string, rule
 	labels relabel.Labels) (out []*model.Relabel) {
 	for i := range rules {
 		r, at := asCurrent(&rules[i]), path+"["+strconv.Itoa(i)+"]"
+		r.Written = model.Written{Object: &c.settings.Agent, Field: path, Item: i + 1}
 		keepEmptyRegex(r, secrets, at)
 		found.Add(c.relabel.Check(r).Below(at)...)
 		found.Add(labels.Lint(out, r).Below(at)...)

@@ -92,6 +92,7 @@ func (j *currentJob) end(field string, rules, metricRules []monitoringv1.Relabel
 	j.config.MetricRelabel = append(j.config.MetricRelabel, j.class.metricRelabel...)
 	for i := range metricRules {
 		r := asCurrent(&metricRules[i])
+		r.Written = samplesItem(i)
 		keepEmptyRegex(r, j.secrets, j.path+"metricRelabelings["+strconv.Itoa(i)+"]")
 		j.checkSample(r, i)
 		j.config.MetricRelabel = append(j.config.MetricRelabel, r)
@@ -105,6 +106,7 @@ func (j *currentJob) end(field string, rules, metricRules []monitoringv1.Relabel
 func (j *currentJob) currentRules(field string, rules []monitoringv1.RelabelConfig) {
 	for i := range rules {
 		r := asCurrent(&rules[i])
+		r.Written = model.Written{Field: field, IsBelow: true, Item: i + 1}
 		keepEmptyRegex(r, j.secrets, j.path+field+"["+strconv.Itoa(i)+"]")
 		j.checkTarget(r, field, i)
 		j.add(r)
@@ -144,7 +146,8 @@ func (j *currentJob) selectTargets(what string, sel *metav1.LabelSelector, mecha
 	roles ...string) {
 	s := &j.repeated.selected
 	if s.of != sel {
-		*s = targetRules{of: sel, rules: j.repeated.presentLabels(what, sel), valid: j.repeated.valid(what, sel)}
+		*s = targetRules{of: sel, rules: selecting(selectorPath(what), j.repeated.presentLabels(what, sel)),
+			valid: j.repeated.valid(what, sel)}
 	}
 	if !s.valid {
 		j.found.badSelector(selectorPath(what), sel)

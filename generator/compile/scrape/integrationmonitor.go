@@ -85,7 +85,7 @@ func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance st
 		b.settings.IgnoreNamespaceSelectors); r != nil {
 		j.add(r)
 	}
-	j.add(integrationSelector(&j.found, "spec.selector", &spec.Selector)...)
+	j.add(selecting("spec.selector", integrationSelector(&j.found, "spec.selector", &spec.Selector))...)
 	j.integrationLabels(spec.TargetLabels, all)
 	if j.config.Scheme != "" { // a target's own scheme would override the job's
 		j.add(&model.Relabel{TargetLabel: "__scheme__", Replacement: model.Present(j.config.Scheme)})
@@ -165,6 +165,7 @@ func (j *job) integrationLabels(names []string, all bool) {
 func (j *job) integrationRules(rules []v1alpha1.RelabelConfig, all bool) {
 	for i := range rules {
 		r := WrittenRelabel(&rules[i])
+		r.Written = model.Written{Field: "spec.relabelings", Item: i + 1}
 		j.checkTarget(r, "relabelings", i)
 		if !j.reserved("spec.relabelings["+strconv.Itoa(i)+"].targetLabel", r, all) {
 			j.add(r)

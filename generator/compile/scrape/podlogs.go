@@ -27,6 +27,7 @@ func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, diag.Li
 	for i, c := range s.RelabelConfigs {
 		if c != nil {
 			r := OwnRelabel(c)
+			r.Written = model.Written{Field: "spec.relabelings", Item: i + 1}
 			if written := WrittenRelabel(c); b.settings.KeepEmptyTexts {
 				r.Separator, r.Regex, r.Replacement = written.Separator, written.Regex, written.Replacement
 			} else {

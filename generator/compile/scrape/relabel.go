@@ -93,6 +93,7 @@ func optional(s *string) model.Text {
 func (j *job) userRules(field string, rules []monitoringv1.RelabelConfig) {
 	for i := range rules {
 		r := Relabel(&rules[i])
+		r.Written = model.Written{Field: field, IsBelow: true, Item: i + 1}
 		j.emptyTexts(&rules[i], j.path+field+"["+strconv.Itoa(i)+"]")
 		j.checkTarget(r, field, i)
 		j.add(r)
@@ -114,8 +115,14 @@ func (j *job) metricRule(i int, r *model.Relabel) {
 			"the rule is left out: %s is the GrafanaAgent's enforcedNamespaceLabel", label))
 		return
 	}
+	r.Written = samplesItem(i)
 	j.checkSample(r, i)
 	j.config.MetricRelabel = append(j.config.MetricRelabel, r)
+}
+
+// samplesItem returns where the author of a monitor wrote a rule for samples.
+func samplesItem(i int) model.Written {
+	return model.Written{Field: "metricRelabelings", IsBelow: true, Item: i + 1}
 }
 
 // checkTarget checks a rule for targets that the author of the job wrote, before it is added.

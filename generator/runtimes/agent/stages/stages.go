@@ -5,6 +5,7 @@
 package stages
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/compile/stage"
@@ -60,10 +61,9 @@ func (c *Checker) pipeline(list []model.Stage) {
 // stage checks that a stage is of one kind, and its settings.
 func (c *Checker) stage(s *model.Stage) {
 	p := problems{hidden: c.hidden}
-	var found []string
+	found := s.Kinds()
 	for _, k := range kinds() {
-		if k.is(s) {
-			found = append(found, k.name)
+		if slices.Contains(found, k.name) {
 			k.check(&p, s.Path+"."+k.name, s, &c.before)
 		}
 	}
@@ -84,7 +84,6 @@ func (c *Checker) stage(s *model.Stage) {
 // kind is a kind of stage, with the name of its field in the resource.
 type kind struct {
 	name string
-	is   func(*model.Stage) bool
 	// check also updates before, for later stages.
 	check func(p *problems, path string, s *model.Stage, before *before)
 }
@@ -92,82 +91,52 @@ type kind struct {
 // kinds returns all kinds in the order of the resource's fields.
 func kinds() [18]kind {
 	return [...]kind{
-		{"cri", func(s *model.Stage) bool { return s.CRI }, nothing},
-		{"docker", func(s *model.Stage) bool { return s.Docker }, nothing},
-		{"drop", func(s *model.Stage) bool {
-			return s.Drop != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"cri", nothing},
+		{"docker", nothing},
+		{"drop", func(p *problems, path string, s *model.Stage, _ *before) {
 			drop(p, path, s.Drop)
 		}},
-		{"json", func(s *model.Stage) bool {
-			return s.JSON != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"json", func(p *problems, path string, s *model.Stage, _ *before) {
 			json(p, path, s.JSON)
 		}},
-		{"labelAllow", func(s *model.Stage) bool {
-			return len(s.LabelAllow) > 0
-		}, func(p *problems, path string, s *model.Stage, before *before) {
+		{"labelAllow", func(p *problems, path string, s *model.Stage, before *before) {
 			labelAllow(p, path, s.LabelAllow, before)
 		}},
-		{"labelDrop", func(s *model.Stage) bool {
-			return len(s.LabelDrop) > 0
-		}, func(p *problems, path string, s *model.Stage, before *before) {
+		{"labelDrop", func(p *problems, path string, s *model.Stage, before *before) {
 			labelDrop(p, path, s.LabelDrop, before)
 		}},
-		{"labels", func(s *model.Stage) bool {
-			return len(s.Labels) > 0
-		}, func(p *problems, path string, s *model.Stage, before *before) {
+		{"labels", func(p *problems, path string, s *model.Stage, before *before) {
 			labels(p, path, s.Labels, before)
 		}},
-		{"limit", func(s *model.Stage) bool {
-			return s.Limit != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"limit", func(p *problems, path string, s *model.Stage, _ *before) {
 			limit(p, path, s.Limit)
 		}},
-		{"match", func(s *model.Stage) bool {
-			return s.Match != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"match", func(p *problems, path string, s *model.Stage, _ *before) {
 			match(p, path, s.Match)
 		}},
-		{"metrics", func(s *model.Stage) bool {
-			return len(s.Metrics) > 0
-		}, func(p *problems, path string, s *model.Stage, before *before) {
+		{"metrics", func(p *problems, path string, s *model.Stage, before *before) {
 			metrics(p, path, s.Metrics, before)
 		}},
-		{"multiline", func(s *model.Stage) bool {
-			return s.Multiline != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"multiline", func(p *problems, path string, s *model.Stage, _ *before) {
 			multiline(p, path, s.Multiline)
 		}},
-		{"output", func(s *model.Stage) bool {
-			return s.Output != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"output", func(p *problems, path string, s *model.Stage, _ *before) {
 			p.required(path+".source", s.Output.Source)
 		}},
-		{"pack", func(s *model.Stage) bool { return s.Pack != nil }, nothing},
-		{"regex", func(s *model.Stage) bool {
-			return s.Regex != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"pack", nothing},
+		{"regex", func(p *problems, path string, s *model.Stage, _ *before) {
 			regex(p, path, s.Regex)
 		}},
-		{"replace", func(s *model.Stage) bool {
-			return s.Replace != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"replace", func(p *problems, path string, s *model.Stage, _ *before) {
 			replace(p, path, s.Replace)
 		}},
-		{"template", func(s *model.Stage) bool {
-			return s.Template != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"template", func(p *problems, path string, s *model.Stage, _ *before) {
 			template(p, path, s.Template)
 		}},
-		{"tenant", func(s *model.Stage) bool {
-			return s.Tenant != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"tenant", func(p *problems, path string, s *model.Stage, _ *before) {
 			tenant(p, path, s.Tenant)
 		}},
-		{"timestamp", func(s *model.Stage) bool {
-			return s.Timestamp != nil
-		}, func(p *problems, path string, s *model.Stage, _ *before) {
+		{"timestamp", func(p *problems, path string, s *model.Stage, _ *before) {
 			timestamp(p, path, s.Timestamp)
 		}},
 	}

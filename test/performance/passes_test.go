@@ -123,6 +123,9 @@ func (c *clone) round(n int) time.Duration {
 	return time.Since(start)
 }
 
+// apart is more than the time that the service lets pass between two passes of a pipeline.
+const apart = 2 * time.Second
+
 // service is agentry serve with its default flags.
 type service struct {
 	r     *remote
@@ -160,8 +163,10 @@ func (s *service) stop() {
 	_ = s.cmd.Wait()
 }
 
-// pass asks for a pass and returns how long it takes until the output has changed.
+// pass asks for a pass and returns how long it takes until the output has changed. The service keeps passes of a
+// pipeline apart, for which nobody waits here.
 func (s *service) pass() usage {
+	time.Sleep(apart)
 	before := s.head()
 	start := time.Now()
 	answer, err := http.Post("http://"+s.admin+"/api/v1/pipelines/bench/reconcile", "application/json", nil)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -251,58 +250,4 @@ func reportRatio(b *testing.B, own, other []time.Duration, what string) {
 func median(list []time.Duration) time.Duration {
 	slices.Sort(list)
 	return list[len(list)/2]
-}
-
-// BenchmarkFirstPass is the first pass of a process with an empty cache folder, with the peak of the memory of this
-// process, against decoding all files and a clone by git.
-func BenchmarkFirstPass(b *testing.B) {
-	for _, n := range []int{10_000, 100_000} {
-		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
-			r := newFleetRig(b, n)
-			var own, git []time.Duration
-			peak := 0.0
-			for b.Loop() {
-				r.cache, r.round = b.TempDir(), r.round+1
-				resetPeak(b)
-				start := time.Now()
-				s := r.syncer(fmt.Sprintf("env-%d", r.round))
-				r.pass(s)
-				s.Close()
-				own = append(own, time.Since(start))
-				peak = max(peak, peakMB(b))
-				start = time.Now()
-				clone := exec.Command("git", "clone", "-q", "--bare", r.url, filepath.Join(b.TempDir(), "clone.git"))
-				if out, err := clone.CombinedOutput(); err != nil {
-					b.Fatalf("%v\n%s", err, out)
-				}
-				git = append(git, time.Since(start)+decodeAll(b, n))
-			}
-			reportRatio(b, own, git, "decode+clone")
-			b.ReportMetric(peak, "peak-MB")
-		})
-	}
-}
-
-// resetPeak makes the system forget the peak of the memory of this process, which must have none of earlier rounds.
-func resetPeak(b *testing.B) {
-	b.Helper()
-	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		b.Skip("the peak of the memory cannot be measured here: " + err.Error())
-	}
-}
-
-// peakMB returns the peak of the resident memory.
-func peakMB(b *testing.B) float64 {
-	b.Helper()
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		b.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "VmHWM:")
-	var kb float64
-	if _, err := fmt.Sscan(rest, &kb); err != nil {
-		b.Fatal(err)
-	}
-	return kb / 1024
 }

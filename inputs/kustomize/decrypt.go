@@ -217,12 +217,7 @@ func (s *secretTexts) in(object []byte) map[string]string {
 	if len(s.texts) == 0 {
 		return nil
 	}
-	var value any
-	texts := []string{string(object)}
-	if sigsyaml.Unmarshal(object, &value) == nil { // YAML escapes characters and folds lines
-		eachString(value, func(one string) { texts = append(texts, one) })
-	}
-	text := strings.Join(texts, "\n")
+	text := Strings(object)
 	if s.finder == nil {
 		var pairs []string
 		for value := range s.texts {
@@ -236,4 +231,14 @@ func (s *secretTexts) in(object []byte) map[string]string {
 	out := maps.Clone(s.texts)
 	maps.DeleteFunc(out, func(value, _ string) bool { return !strings.Contains(text, value) })
 	return out
+}
+
+// Strings returns a YAML document, and after it the keys and values in it as they are, because YAML escapes characters
+// and folds lines.
+func Strings(document []byte) string {
+	var value any
+	if sigsyaml.Unmarshal(document, &value) != nil {
+		return string(document)
+	}
+	return string(document) + "\n" + fmt.Sprint(value)
 }

@@ -4,9 +4,8 @@ import (
 	"maps"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
 
 // shortestSecret is the length from which a value counts as secret wherever it is: shorter ones are settings such as
@@ -46,32 +45,10 @@ func (r Root) withSecrets(docs []manifest.Built) []manifest.Built {
 		if len(r.Secret) == 0 {
 			break
 		}
-		texts := []string{string(doc.Text)}
-		var object any
-		if yaml.Unmarshal(doc.Text, &object) == nil { // YAML escapes characters and folds lines
-			texts = appendStrings(texts, object)
-		}
-		text, held := strings.Join(texts, "\n"), maps.Clone(r.Secret)
+		text, held := kustomize.Strings(doc.Text), maps.Clone(r.Secret)
 		maps.DeleteFunc(held, func(value, _ string) bool { return !strings.Contains(text, value) })
 		maps.Copy(held, doc.Secret)
 		docs[i].Secret = held
 	}
 	return docs
-}
-
-// appendStrings appends the strings in a value, keys too.
-func appendStrings(out []string, value any) []string {
-	switch value := value.(type) {
-	case map[string]any:
-		for key, inner := range value {
-			out = appendStrings(append(out, key), inner)
-		}
-	case []any:
-		for _, inner := range value {
-			out = appendStrings(out, inner)
-		}
-	case string:
-		out = append(out, value)
-	}
-	return out
 }

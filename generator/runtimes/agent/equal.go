@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	prommodel "github.com/prometheus/common/model"
@@ -13,8 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// The agent refuses equal writers or clients without a name. It compares them after setting its defaults, and with
-// their secrets masked. The functions below make values that are equal if the agent finds them equal.
+// The agent refuses equal writers or clients without a name. It compares them after setting its defaults, with their
+// secrets masked, and without regular expressions. The functions below make values that are equal if the agent finds them equal.
 
 // filled returns a writer with the agent's defaults for absent fields.
 func filled(w model.RemoteWrite) model.RemoteWrite {
@@ -27,6 +28,7 @@ func filled(w model.RemoteWrite) model.RemoteWrite {
 	w.Metadata = &model.Metadata{Send: w.Metadata.Send, SendInterval: spelled(w.Metadata.SendInterval, time.Minute),
 		MaxSamplesPerSend: or(w.Metadata.MaxSamplesPerSend, 2000)}
 	w.SendExemplars, w.SendNativeHistograms = or(w.SendExemplars, true), or(w.SendNativeHistograms, false)
+	w.WriteRelabel = rules(w.WriteRelabel, filledRule)
 	if a := w.AzureAD; a != nil {
 		c := *a
 		c.Cloud = cmp.Or(c.Cloud, "AzurePublic")
@@ -40,6 +42,7 @@ func maskedWriter(w model.RemoteWrite) model.RemoteWrite {
 	w = filled(w)
 	w.URL = model.String(withoutPassword(string(w.URL)))
 	w.HTTPAuth, w.Proxy = maskedAuth(w.HTTPAuth), maskedProxy(w.Proxy)
+	w.WriteRelabel = rules(w.WriteRelabel, withoutRegex)
 	if s := w.SigV4; s != nil && s.SecretKey.Present() {
 		c := *s
 		c.SecretKey = model.Secret{Value: "<secret>", Set: true}
@@ -52,6 +55,34 @@ func maskedWriter(w model.RemoteWrite) model.RemoteWrite {
 		w.AzureAD = &c
 	}
 	return w
+}
+
+// rules returns changed copies of rules.
+func rules(list []*model.Relabel, change func(model.Relabel) model.Relabel) []*model.Relabel {
+	out := make([]*model.Relabel, len(list))
+	for i, r := range list {
+		c := change(*r)
+		out[i] = &c
+	}
+	return out
+}
+
+// filledRule returns a rule with the agent's defaults for absent fields.
+func filledRule(r model.Relabel) model.Relabel {
+	r.Written, r.Action = model.Written{}, strings.ToLower(cmp.Or(r.Action, "replace"))
+	for text, standard := range map[*model.Text]string{&r.Separator: ";", &r.Regex: "(.*)", &r.Replacement: "$1"} {
+		if !text.Set {
+			*text = model.Present(standard)
+		}
+	}
+	return r
+}
+
+// withoutRegex returns a rule without its expression: the agent hashes the JSON of a writer, in which every expression
+// is {} (getHash in static/metrics/instance/instance.go).
+func withoutRegex(r model.Relabel) model.Relabel {
+	r.Regex = model.Text{}
+	return r
 }
 
 func filledQueue(q *model.Queue) *model.Queue {

@@ -13,7 +13,7 @@ import (
 
 // separate keeps instances apart if the agent's default mode would break them. That mode merges all instances with
 // equal settings. A group never becomes ready if it has a job name twice, two writers that differ only in a secret
-// (even with other names), or rules that compare labels, because these change when the agent writes them out again.
+// or regular expression (even with other names), or rules that compare labels, because these change when the agent writes them out again.
 // Distinct mode is used only then, because it moves the WAL.
 func separate(found *diag.List, c *model.Config, m *model.Metrics) {
 	why := twice(m)
@@ -70,7 +70,7 @@ func ungroupable(i model.Instance, global *model.Global) string {
 		rules = rules || slices.ContainsFunc(w.WriteRelabel, comparesLabels)
 	}
 	if len(classes(masks, address, equalWriters)) < len(masks) {
-		return "MetricsInstance " + i.Name + " has remote writes that differ only in a secret"
+		return "MetricsInstance " + i.Name + " has remote writes that differ only in a secret or a regular expression"
 	}
 	for _, job := range i.ScrapeConfigs {
 		rules = rules || slices.ContainsFunc(job.Relabel, comparesLabels) ||

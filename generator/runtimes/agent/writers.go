@@ -9,7 +9,7 @@ import (
 )
 
 // nameWriters refuses two writers with one name, and names writers that the agent could not tell apart: it compares
-// unnamed ones with their secrets masked.
+// unnamed ones with their secrets masked and without regular expressions.
 func nameWriters(found *diag.List, list []model.RemoteWrite) []model.RemoteWrite {
 	named := map[model.String]int{}
 	var places []int // writers without a name

@@ -15,7 +15,8 @@ import (
 )
 
 // The agent refuses equal writers or clients without a name. It compares them after setting its defaults, with their
-// secrets masked, and without regular expressions. The functions below make values that are equal if the agent finds them equal.
+// secrets masked, and without regular expressions. The functions below make values that are equal if the agent finds
+// them equal.
 
 // filled returns a writer with the agent's defaults for absent fields.
 func filled(w model.RemoteWrite) model.RemoteWrite {

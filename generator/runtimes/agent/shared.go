@@ -12,9 +12,9 @@ import (
 )
 
 // separate keeps instances apart if the agent's default mode would break them. That mode merges all instances with
-// equal settings. A group never becomes ready if it has a job name twice, two writers that differ only in a secret
-// or regular expression (even with other names), or rules that compare labels, because these change when the agent writes them out again.
-// Distinct mode is used only then, because it moves the WAL.
+// equal settings. A group never becomes ready if it has a job name twice, two writers that differ only in a secret or
+// a regular expression (even with other names), or rules that compare labels, because these change when the agent
+// writes them out again. Distinct mode is used only then, because it moves the WAL.
 func separate(found *diag.List, c *model.Config, m *model.Metrics) {
 	why := twice(m)
 	for i := range m.Configs {

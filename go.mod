@@ -23,6 +23,7 @@ require (
 	github.com/google/go-github/v88 v88.0.0
 	github.com/grafana/river v0.3.0
 	github.com/hiddeco/sshsig v0.2.0
+	github.com/hmarr/codeowners v1.2.1
 	github.com/jmespath/go-jmespath v0.4.0
 	github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.94.1
 	github.com/prometheus/client_golang v1.24.0

@@ -33,7 +33,10 @@ func (p *pass) run(ctx context.Context) error {
 	if err != nil || p.isDone(ctx, from) {
 		return err
 	}
-	defer func() { p.report.Diags.Sort() }()
+	defer func() {
+		p.report.Diags.Sort()
+		p.blame(from)
+	}()
 	p.report.enter(StageWait)
 	if err := p.gate.enter(ctx); err != nil {
 		return err

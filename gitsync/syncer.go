@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/gitsync/blame"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -167,6 +168,7 @@ type memory struct {
 	lastGood lastgood.Cache
 	output   plan.Memory
 	noted    publish.LastNote
+	blame    blame.Memory
 	done     *done
 }
 

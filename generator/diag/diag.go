@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Severity is how serious a diagnostic is.
@@ -77,6 +78,18 @@ type Diagnostic struct {
 	// Related are the other objects that the problem depends on: the other one of a pair, or the Secret or
 	// ConfigMap that a field refers to. Until Object is known, one without a namespace is in Object's.
 	Related []Object `json:"related"`
+	// Changed is the commit that last changed the document that it is in, and Owners are the owners of File by the
+	// CODEOWNERS file of its source. Both are known only of the findings of a pipeline that are shown.
+	Changed *Change  `json:"changed,omitempty"`
+	Owners  []string `json:"owners,omitempty"`
+}
+
+// Change is a commit that changed something.
+type Change struct {
+	Commit  string    `json:"commit"` // full id
+	Date    time.Time `json:"date"`   // of the author
+	Author  string    `json:"author"` // Name <mail>
+	Subject string    `json:"subject"`
 }
 
 // At returns a diagnostic about the field at path, with the code's severity.

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -51,3 +53,30 @@ func showFindings(findings []shownFinding, held []plan.HeldObject) (others []pla
 	}
 	return others
 }
+
+// who is who last changed what a finding is about, and who owns the file.
+type who struct {
+	Author  string // empty if it is not known
+	When    shownTime
+	Commit  commitLink
+	Subject string
+	Owners  []string
+}
+
+// Who returns who a finding is a matter of.
+func (p pipelinePage) Who(d diag.Diagnostic) who {
+	out := who{Owners: d.Owners}
+	if c := d.Changed; c != nil {
+		name, mail, _ := strings.Cut(c.Author, "<")
+		out.Author = cmp.Or(strings.TrimSpace(name), strings.TrimSuffix(mail, ">"), "nobody")
+		out.When, out.Subject = p.Since(c.Date), c.Subject
+		out.Commit = commitLink{c.Commit, p.ChangePage(d)}
+	}
+	return out
+}
+
+// AuthorLink returns the list of the pipelines in which the author changed something that is wrong.
+func (w who) AuthorLink() string { return w.ListOf(w.Author) }
+
+// ListOf returns the list of the pipelines in which something is wrong that an author changed, or an owner owns.
+func (w who) ListOf(person string) string { return query{Words: person, Page: 1}.link() }

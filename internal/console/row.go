@@ -3,12 +3,14 @@ package console
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/forge"
 )
@@ -137,12 +139,25 @@ func (r row) OutputPage() string {
 
 // FilePage returns the page of the file that a finding is about, at the commit that was read.
 func (r row) FilePage(f diag.Diagnostic) string {
-	for i, s := range r.Sources {
-		if i < len(r.links.sources) && (len(r.Sources) == 1 || f.Source == s.URL) {
-			return r.links.sources[i].File(s.Commit, f.File, f.Line)
-		}
+	if i := r.sourceOf(f); i >= 0 {
+		return r.links.sources[i].File(r.Sources[i].Commit, f.File, f.Line)
 	}
 	return ""
+}
+
+// ChangePage returns the page of the commit that last changed what a finding is about.
+func (r row) ChangePage(f diag.Diagnostic) string {
+	if i := r.sourceOf(f); i >= 0 && f.Changed != nil {
+		return r.links.sources[i].Commit(f.Changed.Commit)
+	}
+	return ""
+}
+
+// sourceOf returns the index of the source of a finding, or -1 if its pages are not known.
+func (r row) sourceOf(f diag.Diagnostic) int {
+	return slices.IndexFunc(r.Sources[:min(len(r.Sources), len(r.links.sources))], func(s gitsync.SourceStatus) bool {
+		return len(r.Sources) == 1 || f.Source == s.URL
+	})
 }
 
 // HeldCount returns how many objects and whole units are held or left out.
@@ -167,6 +182,15 @@ func (r row) Repository() string {
 	return r.Sources[0].URL
 }
 
+// wrong returns the findings, and why objects are held.
+func (r row) wrong() diag.List {
+	out := slices.Clone(r.Findings.First)
+	for _, h := range r.Held {
+		out = append(out, h.Reason)
+	}
+	return out
+}
+
 // text returns the text that a search looks in.
 func (r row) text() string {
 	words := []string{r.Name, r.State.Word, r.Why, r.Origin, r.ForEach}
@@ -178,6 +202,12 @@ func (r row) text() string {
 	}
 	if o := r.Output; o != nil {
 		words = append(words, o.URL, o.Branch, o.Path, o.Commit)
+	}
+	for _, d := range r.wrong() {
+		words = append(words, d.Owners...)
+		if d.Changed != nil {
+			words = append(words, d.Changed.Author, d.Changed.Commit)
+		}
 	}
 	return strings.ToLower(strings.Join(words, " "))
 }

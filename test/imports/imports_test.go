@@ -85,6 +85,7 @@ func allowed() map[string][]string {
 		"gitsync/budget":     {"gitsync/repo/limit"},
 		"gitsync/repo":       {"generator/diag", "gitsync/budget", "internal/httpclient"},
 		"gitsync/committext": {"gitsync/repo"},
+		"gitsync/blame":      {"generator/diag", "gitsync/committext", "gitsync/repo"},
 		"gitsync/signature":  {"generator/diag", "gitsync/committext", "gitsync/repo"},
 		"gitsync/pipeline": {"generator", "inputs", "inputs/helm", "inputs/sops", "gitsync/budget",
 			"gitsync/repo", "internal/webhook/kind"},

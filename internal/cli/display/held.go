@@ -20,6 +20,7 @@ const maxWaiting = 6
 //	  rendered: as of 9f8e7d6 (2026-01-02 08:15 UTC)
 //	  since:    1a2b3c4 (2026-01-03 09:30 UTC)
 //	  why:      shop/checkout.yaml:12:7: spec.endpoints[0].interval: not a duration
+//	  changed:  1a2b3c4 (2026-01-03 09:28 UTC) by Jane Doe <jane@example.com>: Scrape more often
 //	  waiting:  spec.endpoints[0].interval, spec.endpoints[1].port
 func printHeld(w io.Writer, h plan.HeldObject, color bool) {
 	printf(w, "  %s %s\n", highlighted{stateText(h.State), color}, h)
@@ -28,12 +29,21 @@ func printHeld(w io.Writer, h plan.HeldObject, color bool) {
 		{"rendered", rendered(h)},
 		{"since", commitText(h.Since)},
 		{"why", Reason(h.Reason)},
+		{"changed", changed(h.Reason.Changed)},
 		{"waiting", waiting(h)},
 	} {
 		if line[1] != "" {
 			printf(w, "    %-9s %s\n", line[0]+":", line[1])
 		}
 	}
+}
+
+// changed returns who last changed what is wrong.
+func changed(c *diag.Change) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s by %s: %s", commitText(branch.CommitRef{Commit: c.Commit, Date: c.Date}), c.Author, c.Subject)
 }
 
 func rendered(h plan.HeldObject) string {

@@ -177,7 +177,8 @@ func hasDocument(file, text string) bool {
 		}
 		before = strings.TrimSpace(file[:len(file)-len(rest)+len(before)])
 		next, _, _ := strings.Cut(strings.TrimSpace(after), "\n")
-		if (before == "" || isBetween(before[strings.LastIndexByte(before, '\n')+1:])) && (next == "" || isBetween(next)) {
+		last := before[strings.LastIndexByte(before, '\n')+1:]
+		if (last == "" || isBetween(last)) && (next == "" || isBetween(next)) {
 			return true
 		}
 		rest = after

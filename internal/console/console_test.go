@@ -121,7 +121,9 @@ func troubled() fleet.Status {
 	ago := metav1.NewTime(time.Now().Add(-time.Minute))
 	soon := metav1.NewTime(time.Now().Add(time.Hour))
 	why := diag.Diagnostic{Severity: "error", Message: hostile, Hint: "write it right", File: "team/monitor.yaml",
-		Line: 7, Column: 3, Object: diag.Object{Kind: "ServiceMonitor", Namespace: "shop", Name: "cart"}}
+		Line: 7, Column: 3, Object: diag.Object{Kind: "ServiceMonitor", Namespace: "shop", Name: "cart"}, Owners: []string{"@shop", "@all"},
+		Changed: &diag.Change{Commit: "3333333333", Date: time.Now().Add(-2 * time.Hour),
+			Author: "Ann <script> <ann@example.com>", Subject: hostile}}
 	return fleet.Status{
 		Name: "prod", Origin: "fleet.yaml:3", Owned: true, Failures: 2,
 		LastPass: &fleet.PassStatus{Began: ago, Trigger: "poll", Error: hostile}, NextPass: &soon,
@@ -198,6 +200,8 @@ func TestTheListFindsFiltersAndSorts(t *testing.T) {
 		"/?state=nonsense&q=zulu":         "zulu",
 		"/?q=UNKNOWN+org/b":               "bravo",
 		"/?q=abcdef0":                     "prod",
+		"/?q=ann@example.com":             "prod",
+		"/?q=@all":                        "prod",
 		"/?q=ready&state=ready":           "alpha zulu",
 		"/?q=nothing+has+this":            "",
 		"/?group=repository&sort=name":    "asleep elsewhere alpha prod bravo delta zulu",
@@ -245,7 +249,9 @@ func TestThePageOfAPipeline(t *testing.T) {
 		"spec.endpoints", "the whole unit is held", "it is wrong", "cannot be reached", "1 min ago", "in 59 min",
 		"2 failed in a row", "write it right",
 		"1 more: agentry check", `href="/pipelines/prod/explain?object=ServiceMonitor%2Fshop%2Fcart"`,
-		`action="/pipelines/prod/pass"`, "/api/v1/pipelines/prod")
+		`action="/pipelines/prod/pass"`, "/api/v1/pipelines/prod",
+		`Changed last by <a href="/?q=Ann">Ann</a>`, "https://github.com/org/a/commit/3333333333",
+		`<a href="/?q=%40shop">@shop</a>, <a href="/?q=%40all">@all</a>`)
 	if strings.Contains(text, "shop/good") {
 		t.Error("a unit that is not held is shown as held")
 	}

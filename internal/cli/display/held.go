@@ -43,7 +43,8 @@ func changed(c *diag.Change) string {
 	if c == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s by %s: %s", commitText(branch.CommitRef{Commit: c.Commit, Date: c.Date}), c.Author, c.Subject)
+	commit := commitText(branch.CommitRef{Commit: c.Commit, Date: c.Date})
+	return fmt.Sprintf("%s by %s: %s", commit, c.Author, c.Subject)
 }
 
 func rendered(h plan.HeldObject) string {

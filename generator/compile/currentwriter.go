@@ -92,14 +92,14 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 	out := &model.AzureAD{Cloud: w.text(".azureAd.cloud", orDefault(s.Cloud, "")),
 		Scope: w.text(".azureAd.scope", orDefault(s.Scope, ""))}
 	id := func(field, value string) model.String {
-		if !expand.Touches(value) && !azureID.MatchString(value) {
+		if !expand.Varies(value) && !azureID.MatchString(value) {
 			w.found(diag.InvalidSetting.At(".azureAd."+field,
 				"%q is not the id of an application, like 11111111-2222-4333-8444-555555555555", value))
 		}
 		return w.text(".azureAd."+field, value)
 	}
 	tenant := func(field, value string) model.String {
-		if !expand.Touches(value) && !azureTenant.MatchString(value) {
+		if !expand.Varies(value) && !azureTenant.MatchString(value) {
 			w.found(diag.InvalidSetting.At(".azureAd."+field, "%q is not the id of a tenant", value))
 		}
 		return w.text(".azureAd."+field, value)

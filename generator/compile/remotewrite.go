@@ -70,7 +70,7 @@ func (w writer) optional(field, text string) model.Text {
 
 // duration is [writer.text] for a duration. What variables make of it is not known.
 func (w writer) duration(field, text string) model.String {
-	if !expand.Touches(text) {
+	if !expand.Varies(text) {
 		w.report.duration(w.in.Object(), w.path+field, text)
 	}
 	return w.text(field, text)
@@ -78,7 +78,7 @@ func (w writer) duration(field, text string) model.String {
 
 // goDuration is [writer.duration] for one that the agent parses with Go's own parser.
 func (w writer) goDuration(field, text string) model.String {
-	if !expand.Touches(text) {
+	if !expand.Varies(text) {
 		w.report.goDuration(w.in.Object(), w.path+field, text)
 	}
 	return w.text(field, text)
@@ -247,7 +247,7 @@ func (w writer) checkTarget(field, value string) {
 	w.report.literalURL(w.in, w.path+field, value, scrape.AuthHint)
 	u, err := url.Parse(value)
 	switch {
-	case expand.Touches(value): // what variables make of it is not known
+	case expand.Varies(value): // what variables make of it is not known
 	case err != nil:
 		w.checkURL(field, value)
 	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
@@ -259,7 +259,7 @@ func (w writer) checkTarget(field, value string) {
 // takes samples or lines at its root.
 func (w writer) checkPushPath(value, hint string) {
 	u, err := url.Parse(value)
-	if err != nil || expand.Touches(value) || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+	if err != nil || expand.Varies(value) || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
 		u.Path != "" && u.Path != "/" {
 		return
 	}
@@ -273,7 +273,7 @@ func (w writer) checkProxy(url string) {
 }
 
 func (w writer) checkURL(field, value string) {
-	if value == "" || expand.Touches(value) {
+	if value == "" || expand.Varies(value) {
 		return
 	}
 	if _, err := url.Parse(value); err != nil {

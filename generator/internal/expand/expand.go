@@ -81,6 +81,12 @@ func Touches(s string) bool {
 	}
 }
 
+// Varies reports whether variables decide what the agent makes of s. An escaped $$ does not.
+func Varies(s string) bool {
+	refs, ok := References(s)
+	return len(refs) > 0 || !ok
+}
+
 // Variable returns NAME if s starts with (NAME) in the reloader's syntax, otherwise "".
 func Variable(s string) string {
 	end := 1

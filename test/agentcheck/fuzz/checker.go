@@ -95,6 +95,7 @@ var crossObject = map[string]bool{
 	"duplicate-logs-client": true, "duplicate-remote-write": true,
 	"incomplete-tls": true, "incomplete-basic-auth": true, "auth-conflict": true, // by an optional Secret
 	"duplicate-object": true, "secret-not-text": true, "file-not-mounted": true, "invalid-rendered-object": true,
+	"not-in-runtime": true, // by the instances that select it
 }
 
 // blamed are failures to blame the right object: an error of an object that was not changed

@@ -177,6 +177,7 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	p.report.Ignored, p.report.Hidden, p.report.UnsetCharts = inputs.Ignored, inputs.Hidden, inputs.Unset
 	if p.options.ReportRendered {
 		p.report.Reads = func(source int, name string) bool { return inputs.Sources[source].Input.Reads(name) }
+		p.report.Names = func(source int, folder string) bool { return inputs.Sources[source].Input.Names(folder) }
 	}
 	var warnings diag.List
 	from.inputs.Charts, warnings = p.keepCharts(inputs)

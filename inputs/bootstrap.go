@@ -24,7 +24,8 @@ func (s *search) refuseRepositories(found []Root) {
 		found[i].Problem = new(diag.BuildFailed.At("", "%s",
 			r.Folder+"/ is also read as plain manifests, so it defines again what its Kustomizations "+
 				"apply: only these are read").
-			WithHint("give the path of flux bootstrap: " + strings.Join(paths, ", or ")))
+			WithHint("give the path of flux bootstrap: " + strings.Join(paths, ", or ")).
+			Naming(append(paths, r.Folder+"/")...))
 	}
 }
 
@@ -32,22 +33,22 @@ func (s *search) refuseRepositories(found []Root) {
 // those with Kustomizations that no other Kustomization applies. It returns none unless all Kustomizations are in
 // folders below.
 func bootstrapPaths(folder string, found []Root) []string {
-	by := map[string]string{} // applied folder -> folder of the Kustomization's file
+	var applied, of []string // the folders that Kustomizations apply, and those of their files
 	for _, r := range found {
 		if r.RequestedBy != nil && r.Make == nil && r.Folder != folder && isBelow(r.Folder, folder) {
 			file, _, _ := r.RequestedBy.Find("")
-			by[r.Folder] = path.Dir(file)
+			applied, of = append(applied, r.Folder), append(of, path.Dir(file))
 		}
 	}
 	own, first := map[string]bool{}, map[string]bool{}
-	for applied, in := range by {
+	for i, in := range of {
 		if in == folder || !isBelow(in, folder) {
 			return nil
 		}
-		if isBelow(in, applied) {
-			own[applied] = true
+		if isBelow(in, applied[i]) {
+			own[applied[i]] = true
 		}
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(by)), func(other string) bool { return isBelow(in, other) }) {
+		if !slices.ContainsFunc(applied, func(other string) bool { return isBelow(in, other) }) {
 			first[in] = true
 		}
 	}

@@ -249,8 +249,8 @@ func (s *State) add(o stated) diag.List {
 	id := manifest.IDOf(o.id)
 	if first, isThere := s.first[id]; isThere {
 		file, line, _ := first.Find("", "")
-		return o.finding(diag.DuplicateObject.At("", "already described at %s:%d; that description counts", file, line),
-			"remove one of them")
+		return o.finding(diag.DuplicateObject.At("", "already described at %s:%d; that description counts", file, line).
+			Naming(file), "remove one of them")
 	}
 	s.first[id] = o
 	switch {

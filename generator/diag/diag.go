@@ -58,7 +58,10 @@ type Diagnostic struct {
 	// Flags is the remedy that the flags of a command with PATHs are, if there is another than Hint; see
 	// [Diagnostic.AtDesk].
 	Flags string `json:"-"`
-	File  string `json:"file"`
+	// Names are the files and folders of Source that Message and Hint name as they are called there, for who shows them
+	// in another folder.
+	Names []string `json:"-"`
+	File  string   `json:"file"`
 	// Line and Column count from 1; 0 means unknown. They are in File or, until that is known, in the text that the
 	// field at Path holds.
 	Line   int `json:"line"`
@@ -106,6 +109,12 @@ func (d Diagnostic) As(s Severity) Diagnostic {
 // WithHint returns the diagnostic with a hint.
 func (d Diagnostic) WithHint(hint string) Diagnostic {
 	d.Hint = hint
+	return d
+}
+
+// Naming returns the diagnostic with files and folders that its message or hint names.
+func (d Diagnostic) Naming(names ...string) Diagnostic {
+	d.Names = names
 	return d
 }
 

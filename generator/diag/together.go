@@ -28,11 +28,11 @@ type block List
 // together returns the problems that are printed apart, and the blocks.
 func (l List) together() (apart List, blocks []block) {
 	type kind struct {
-		severity Severity
-		code     Code
-		things   string
+		severity        Severity
+		code            Code
+		things, problem string
 	}
-	of := func(d Diagnostic) kind { return kind{d.Severity, d.Code, d.Cause.Things} }
+	of := func(d Diagnostic) kind { return kind{d.Severity, d.Code, d.Cause.Things, d.Cause.Problem} }
 	all := map[kind]block{}
 	for _, d := range l {
 		if d.Cause != (Cause{}) {
@@ -45,7 +45,7 @@ func (l List) together() (apart List, blocks []block) {
 		}
 	}
 	for _, b := range slices.SortedFunc(maps.Values(all), func(a, b block) int {
-		return cmp.Or(cmp.Compare(a[0].Cause.Things, b[0].Cause.Things), cmp.Compare(a[0].Severity, b[0].Severity),
+		return cmp.Or(cmp.Compare(a.title(), b.title()), cmp.Compare(a[0].Severity, b[0].Severity),
 			cmp.Compare(a[0].Code, b[0].Code))
 	}) {
 		if len(b) > maxApart {

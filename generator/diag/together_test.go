@@ -49,6 +49,24 @@ error[build-failed]: 5 charts of 2 hosts cannot be fetched
 	}
 }
 
+// TestABlockSaysOneThing: what is not in the cache is not what cannot be fetched.
+func TestABlockSaysOneThing(t *testing.T) {
+	t.Parallel()
+	list := away(8)
+	for i := range 4 {
+		list[i].Cause.Problem = "are not in the cache"
+	}
+	var out strings.Builder
+	if err := (diag.Text{}).Print(&out, list); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"4 charts of 2 hosts are not in the cache", "4 charts of 2 hosts cannot be fetched"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("not %q:\n%s", want, out.String())
+		}
+	}
+}
+
 // TestABlockIsOneAnnotation, and one result of a log: a step of GitHub shows 10. Programs get all.
 func TestABlockIsOneAnnotation(t *testing.T) {
 	t.Parallel()

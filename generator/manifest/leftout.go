@@ -81,7 +81,11 @@ func (s *Set) Diags() diag.List {
 				continue
 			}
 			d := o.Place(diag.DuplicateObject.At("", "%s", s.duplicated(o, other, len(group), before != nil)))
-			d.Hint = ifPatch(o.of.Path, "remove all but one"+ifClusters(o.of.Path, other.of.Path))
+			folders := foldersApart(o.of.Path, other.of.Path)
+			d.Hint = ifPatch(o.of.Path, "remove all but one"+ifClusters(folders))
+			if o.of.Source == other.of.Source {
+				d.Names = append(folders, other.WrittenFile(), other.of.Path)
+			}
 			d.Related = []diag.Object{other.Ref()}
 			list = append(list, d)
 		}
@@ -125,27 +129,35 @@ func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
 	return text
 }
 
-// ifClusters returns a hint if two files seem to belong to different clusters: their paths differ in one folder only,
-// as in clusters/a/agent.yaml and clusters/b/agent.yaml.
-func ifClusters(file, other string) string {
+// foldersApart returns the folders in which the paths of two files differ, if that is one only, as in
+// clusters/a/agent.yaml and clusters/b/agent.yaml.
+func foldersApart(file, other string) []string {
 	a, b := strings.Split(file, "/"), strings.Split(other, "/")
 	if len(a) != len(b) {
-		return ""
+		return nil
 	}
 	differs := -1
 	for i := range a {
 		if a[i] != b[i] && differs >= 0 {
-			return ""
+			return nil
 		}
 		if a[i] != b[i] {
 			differs = i
 		}
 	}
 	if differs < 0 || differs == len(a)-1 {
-		return ""
+		return nil
 	}
 	folders := []string{path.Join(a[:differs+1]...), path.Join(b[:differs+1]...)}
 	slices.Sort(folders)
+	return folders
+}
+
+// ifClusters returns a hint if folders of two files seem to belong to different clusters.
+func ifClusters(folders []string) string {
+	if len(folders) == 0 {
+		return ""
+	}
 	return fmt.Sprintf("; if %s and %s are for two clusters, read each alone: name one as PATH, or in paths of a "+
 		"pipeline", folders[0], folders[1])
 }

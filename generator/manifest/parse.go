@@ -219,9 +219,17 @@ func Syntax(f File) (d diag.Diagnostic, found bool) {
 	p := newParser(f, Options{Compatibility: Operator})
 	p.leads = true
 	for doc := range stream.Documents(f.Data) {
-		if p.document(doc); p.result.Broken > 0 {
-			return p.result.Diags[len(p.result.Diags)-1], true
+		before := len(p.result.Diags)
+		if p.document(doc); p.result.Broken == 0 {
+			continue
 		}
+		found := p.result.Diags[before:]
+		for _, d := range found {
+			if d.Path == "metadata.name" || d.Path == "metadata.generateName" { // what else is wrong can be built
+				return d, true
+			}
+		}
+		return found[len(found)-1], true
 	}
 	return d, false
 }

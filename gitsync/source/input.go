@@ -94,6 +94,16 @@ func (in *Input) Reads(name string) bool {
 	return false
 }
 
+// Names reports whether a root names a folder, or something in it, even if that is not there.
+func (in *Input) Names(folder string) bool {
+	for _, f := range in.Files {
+		if f.root != nil && f.root.reads.Looked(folder) {
+			return true
+		}
+	}
+	return false
+}
+
 // BuiltFrom reports whether a root was built from a file with that name, or one below it.
 func (f *File) BuiltFrom(name string) bool { return f.root != nil && f.root.reads.Below(name) }
 

@@ -142,7 +142,8 @@ func (in *Inputs) addState() {
 	if folder != "" && !isThere {
 		in.Diags = append(in.Diags, diag.SourcePathMissing.
 			At("", "spec.build.cluster: no source has the folder %s", folder).
-			WithHint("correct it, or write it with agentry import --cluster-state "+folder))
+			WithHint("correct it, or write it with agentry import --cluster-state "+folder).
+			Naming(folder))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -144,6 +145,18 @@ type DirectorySource struct {
 // problem says why an Application or ApplicationSet cannot be built. It must not quote a value that could be secret.
 func problem(field, hint, format string, args ...any) error {
 	return new(diag.BuildFailed.At(field, format, args...).WithHint(hint))
+}
+
+// places names what the sources of the Application are.
+func (a *Application) places() (out string) {
+	sources := a.Spec.Sources
+	if a.Spec.Source != nil {
+		sources = append(slices.Clip(sources), *a.Spec.Source)
+	}
+	for _, s := range sources {
+		out += fmt.Sprintf("%q %q %q\n", s.RepoURL, path.Join("/", s.Path), s.Chart)
+	}
+	return out
 }
 
 // refused says that an Application or ApplicationSet uses something that agentry does not support.

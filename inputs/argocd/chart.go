@@ -31,7 +31,7 @@ func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.render(s, files, inChart(files), func(string) manifest.Origin {
+	return b.render(s, &chart.Local{Files: files}, inChart(files), func(string) manifest.Origin {
 		return inResource{by: b.root.RequestedBy}
 	})
 }
@@ -48,7 +48,7 @@ func (b *build) chart(s *Source, in repository, folder string) ([]manifest.Built
 	if err != nil {
 		return nil, problem(s.Field+".path", "", "%s", err)
 	}
-	return b.render(s, local.Files, inRepository("", in, path.Clean(s.Path)), func(template string) manifest.Origin {
+	return b.render(s, local, inRepository("", in, path.Clean(s.Path)), func(template string) manifest.Origin {
 		name, _ := local.File(template)
 		return kustomize.InFile(b.opts.Open, name)
 	})
@@ -62,13 +62,16 @@ func (b *build) canRender(s *Source) error {
 }
 
 // render renders a chart and keeps the kinds that agentry reads.
-func (b *build) render(s *Source, files []helm.File, own fileSource,
+func (b *build) render(s *Source, local *chart.Local, own fileSource,
 	origin func(template string) manifest.Origin) ([]manifest.Built, error) {
 	r := &release{Source: s, env: newEnv(b.app, s), own: own, refs: b.refs}
 	if s.Helm != nil {
 		r.of = *s.Helm
 	}
-	release, err := r.make(b.app, files, b.opts.Charts.Cluster)
+	release, err := r.make(b.app, local.Files, b.opts.Charts.Cluster)
+	if err == nil {
+		err = local.Check(release)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +83,7 @@ func (b *build) render(s *Source, files []helm.File, own fileSource,
 	if err != nil {
 		return nil, err
 	}
-	b.made = b.made || len(docs) > 0 || helm.HasCRDs(files)
+	b.made = b.made || len(docs) > 0 || helm.HasCRDs(local.Files)
 	filtered := helm.Filter(docs, b.app.Spec.Destination.Namespace, isRead)
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" {

@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
@@ -177,14 +178,12 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 	if err := spec.Selector.check(field + ".selector"); err != nil {
 		return nil, err
 	}
-	const declare = "declare the clusters in the inputs, or in the folder that spec.build.cluster of the pipeline " +
-		"names: Secrets with labels and unencrypted name and server, but without config"
 	if len(r.Clusters) == 0 && !spec.Selector.isEmpty() {
-		return nil, refused(field, declare, "the inputs have no cluster Secret")
+		return nil, undeclared(field, "the inputs have no cluster Secret")
 	}
 	if i := slices.IndexFunc(r.Clusters, func(c Cluster) bool { return !c.IsKnown() }); i >= 0 {
-		return nil, refused(field, declare, "cluster Secret %s (%s) is encrypted, or without name and server",
-			r.Clusters[i].Secret, r.Clusters[i].File)
+		c := r.Clusters[i]
+		return nil, undeclared(field, "cluster Secret %s (%s) is encrypted, or without name and server", c.Secret, c.File)
 	}
 	own := func(c Cluster) bool { return c.Server == InCluster }
 	var out []map[string]any
@@ -210,6 +209,16 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 		return []map[string]any{{"clusters": all}}, nil
 	}
 	return out, nil
+}
+
+// undeclared returns the error about clusters that are not known.
+func undeclared(field, format string, args ...any) error {
+	const hint = "declare the clusters in the inputs, or in %s: Secrets with labels and unencrypted name and server, " +
+		"but without config"
+	return new(diag.BuildRefused.At(field, format, args...).
+		WithHint(fmt.Sprintf(hint, "the folder that spec.build.cluster of the pipeline names")).
+		WithFlags(fmt.Sprintf(hint, "a folder that --set spec.build.cluster=FOLDER names (agentry import "+
+			"--cluster-state writes one)")))
 }
 
 // values adds a generator's extra values to its sets. They may be templates that use the parameters of the set.

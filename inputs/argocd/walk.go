@@ -57,7 +57,8 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 	var clusters []Cluster
 	for pass := 0; ; pass++ {
 		r := &walk{Walker: w, ctx: ctx, build: build, seen: seen, clusters: clusters, found: map[string]Cluster{},
-			known: map[string]any{}, tenants: map[string]bool{}}
+			known: map[string]any{}, tenants: map[string]bool{}, chains: map[string]*roots.Chain{},
+			endless: map[string]bool{}}
 		if err := r.follow(paths); err != nil {
 			return nil, err
 		}
@@ -81,8 +82,10 @@ type walk struct {
 	found    map[string]Cluster // by NAMESPACE/NAME of the Secret
 	known    map[string]any     // specs of Applications and ApplicationSets, by kind/namespace/name
 	roots    []roots.Root
-	tenants  map[string]bool // names of the roots that tenants ask for
-	others   []roots.Root    // of Applications for other clusters
+	chains   map[string]*roots.Chain // by the name of the root
+	endless  map[string]bool         // what leads to itself without end, by [roots.Chain.Of]
+	tenants  map[string]bool         // names of the roots that tenants ask for
+	others   []roots.Root            // of Applications for other clusters
 }
 
 func (r *walk) sortedClusters(yield func(Cluster) bool) {
@@ -122,15 +125,15 @@ func (r *walk) follow(next []roots.Root) error {
 			}
 			for _, o := range r.seen[root.Digest()] {
 				o.Namespace = cmp.Or(o.Namespace, root.Namespace, ownNamespace)
-				if asked, isNew := r.requested(o); isNew {
+				asked, isNew := r.requested(o)
+				if isNew && r.leadsOn(&asked, r.chains[root.Name]) {
 					more = append(more, asked)
 				}
 			}
 		}
 		if round == maxRounds || len(r.roots)+len(more) > maxRoots {
 			for i := range more {
-				more[i].Problem = new(diag.BuildRefused.At("", "Applications lead to more Applications without end").
-					WithHint("name a path with fewer of them"))
+				more[i].Problem = endless()
 			}
 			r.roots = append(r.roots, more[:min(len(more), 1)]...)
 			return nil
@@ -138,6 +141,28 @@ func (r *walk) follow(next []roots.Root) error {
 		next = more
 	}
 	return nil
+}
+
+// endless is the problem of an Application in a chain without end.
+func endless() *diag.Diagnostic {
+	return new(diag.BuildRefused.At("", "Applications lead to more Applications without end").
+		WithHint("correct the one that leads to itself under another name, or name a path with fewer of them"))
+}
+
+// leadsOn reports whether a root that another one asks for is followed. If there is no end to what an Application leads
+// to, that is one error.
+func (r *walk) leadsOn(root *roots.Root, by *roots.Chain) bool {
+	c := &roots.Chain{Of: root.Name, By: by}
+	if app, ok := root.Make.(applicationMaker); ok {
+		c.Of = app.places()
+	}
+	r.chains[root.Name] = c
+	if !c.IsEndless() {
+		return true
+	}
+	isFirst := !r.endless[c.Of]
+	r.endless[c.Of], root.Problem = true, endless()
+	return isFirst
 }
 
 // requested returns the root that an object asks for, and whether it is new to the walk.

@@ -51,6 +51,7 @@ type Local struct {
 	Files  []helm.File
 	folder string
 	built  map[string]string // by the name of a built dependency, its folder, or "" if it was fetched
+	away   []awayDependency
 }
 
 // File returns the file of the repository that a template comes from, relative to the top of the repository. For a
@@ -69,7 +70,8 @@ func (l *Local) File(template string) (name string, own bool) {
 
 // Folder returns the chart in a folder of a repository. Dependencies that are missing in its folder charts are built as
 // the tool does it: those with file:// from the repository, others are fetched like any chart. As in Helm, dependencies
-// of dependencies are not built. A [*diag.Diagnostic] says why one cannot be built, at its line.
+// of dependencies are not built. A [*diag.Diagnostic] says why one cannot be built, at its line. One that cannot be
+// fetched is empty: [Local.Check] says whether it is needed.
 func (r *Renderer) Folder(ctx context.Context, t *tree.Tree, folder string, by Tool) (*Local, error) {
 	files, err := readFolder(t, folder)
 	if err != nil {
@@ -151,7 +153,8 @@ func (b *builder) build(ctx context.Context) error {
 			continue
 		}
 		done[key] = true
-		if err := b.add(ctx, i, d, have); err != nil {
+		away := len(b.local.away)
+		if err := b.add(ctx, i, d, have); err != nil && len(b.local.away) == away {
 			if _, ok := errors.AsType[*diag.Diagnostic](err); !ok {
 				return err
 			}
@@ -409,8 +412,13 @@ func (b *builder) fetch(ctx context.Context, d *dependency) ([]helm.File, error)
 	}
 	files, err := b.renderer.Fetch(ctx, source)
 	if away, ok := errors.AsType[*Error](err); ok {
-		return nil, b.problem(d, diag.BuildFailed, away.Error(),
+		p := b.problem(d, diag.BuildFailed, away.Error(),
 			"to need no network, run helm dependency build and commit the folder charts")
+		p.Cause = away.Cause()
+		if _, isAbsent := errors.AsType[absentError](err); !isAbsent {
+			b.leaveOut(d, p)
+		}
+		return nil, p
 	}
 	return files, err
 }
@@ -427,7 +435,7 @@ func (b *builder) missing(d *dependency, message, hint string) error {
 }
 
 // problem returns an error about a dependency: at its line in Chart.yaml or, if only the lock file has it, there.
-func (b *builder) problem(d *dependency, code diag.Code, message, hint string) error {
+func (b *builder) problem(d *dependency, code diag.Code, message, hint string) *diag.Diagnostic {
 	out := &diag.Diagnostic{Severity: diag.Error, Code: code, File: path.Join(b.local.folder, b.listed),
 		Message: "dependency " + quote(d.Name) + ": " + message, Hint: hint}
 	i := slices.Index(b.metadata.Dependencies, d)

@@ -96,8 +96,12 @@ func renderFolder(t *testing.T, renderer *Renderer, dir string) ([]string, error
 		}
 		return nil, err
 	}
-	docs, err := renderer.Workers.Render(t.Context(), helm.Release{Name: "prod", Namespace: "apps", Chart: local.Files,
-		Values: map[string]any{"tags": map[string]any{"off": false}}})
+	release := helm.Release{Name: "prod", Namespace: "apps", Chart: local.Files,
+		Values: map[string]any{"tags": map[string]any{"off": false}}}
+	if err := local.Check(release); err != nil {
+		return nil, err
+	}
+	docs, err := renderer.Workers.Render(t.Context(), release)
 	if err != nil {
 		return nil, err
 	}

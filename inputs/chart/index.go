@@ -34,7 +34,7 @@ func parseIndex(text []byte) (*index, error) {
 func (x *index) find(name, version string) (entry, error) {
 	entries := x.Entries[name]
 	if len(entries) == 0 {
-		return entry{}, errors.New("the repository has no such chart")
+		return entry{}, absentError("the repository has no such chart")
 	}
 	var versions []string
 	for _, e := range entries {
@@ -58,7 +58,7 @@ func choose(versions []string, wanted string) (string, error) {
 	}
 	in, err := semver.NewConstraint(wanted)
 	if err != nil {
-		return "", fmt.Errorf("%.100q is neither a version of the chart nor a range of versions", wanted)
+		return "", absentError(fmt.Sprintf("%.100q is neither a version of the chart nor a range of versions", wanted))
 	}
 	best, chosen := (*semver.Version)(nil), ""
 	for _, text := range versions {
@@ -72,7 +72,13 @@ func choose(versions []string, wanted string) (string, error) {
 		}
 	}
 	if best == nil {
-		return "", fmt.Errorf("the repository has no version of the chart in %.100q", wanted)
+		return "", absentError(fmt.Sprintf("the repository has no version of the chart in %.100q", wanted))
 	}
 	return chosen, nil
 }
+
+// absentError says that a repository has no such chart, or no such version of it.
+type absentError string
+
+// Error implements error.
+func (e absentError) Error() string { return string(e) }

@@ -84,7 +84,7 @@ func (r *Renderer) Open(of Source, pin Pin) (tree.Files, func(), error) {
 
 // Pin returns the pin of what a remote entry names, and records that the build uses it. The error is an [*Error].
 func (r *Renderer) Pin(of Source) (Pin, error) {
-	_, pin, missing := r.Charts.pinOf(of)
+	as, pin, missing := r.Charts.pinOf(of)
 	use := Use{Pin: pin}
 	if missing != nil {
 		use = Use{Missing: missing.Error()}
@@ -95,6 +95,7 @@ func (r *Renderer) Pin(of Source) (Pin, error) {
 	if missing != nil {
 		return Pin{}, missing
 	}
+	r.Charts.remember(as, pin)
 	return pin, nil
 }
 

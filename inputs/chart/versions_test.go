@@ -203,6 +203,25 @@ func TestWhatWasFetchedLastIsFoundOffline(t *testing.T) {
 	}
 }
 
+// TestWhatWasPinnedIsFoundOffline, if another source had put its archive into the cache.
+func TestWhatWasPinnedIsFoundOffline(t *testing.T) {
+	s, store := newServer(t), newStore(t)
+	pins := s.publish(t, "1.2.0", "1.3.0")
+	of := Source{URL: s.URL, Name: "shop", Version: "1.x"}
+	exact := Source{URL: s.URL, Name: "shop", Version: "1.2.0"}
+	online := NewVersions(store, VersionsOptions{AllowPrivateAddresses: true})
+	online.Begin([]Pinned{{of, pins["1.2.0"]}}, nil, nil)
+	fetch(t, online.Now(), exact)
+	if pin, missing := used(t, online.Live(), of); pin != pins["1.2.0"] {
+		t.Fatal(pin, missing)
+	}
+	s.Close()
+	offline := NewVersions(store, VersionsOptions{AllowPrivateAddresses: true, OnlyCached: true})
+	if pin, missing := used(t, offline.Now(), of); pin != pins["1.2.0"] || missing != "" {
+		t.Errorf("got %v, %s", pin, missing)
+	}
+}
+
 func TestOnlyRepositoriesThatAreNamedCanBePrivate(t *testing.T) {
 	s := newServer(t)
 	s.publish(t, "1.0.0")

@@ -49,7 +49,15 @@ func (w View) Find(ctx context.Context, of Source) ([]helm.File, Pin, error) {
 	if err != nil {
 		return nil, pin, newError(as, err)
 	}
+	w.remember(as, pin)
 	return files, pin, nil
+}
+
+// remember records a pin for who may only use the cache. What fetched the archive may have been another source.
+func (w View) remember(of Request, pin Pin) {
+	if !w.rendered && !w.versions.opts.OnlyCached {
+		w.versions.store.remember(of, pin)
+	}
 }
 
 // request returns the request for a source. Charts that the output was rendered from need no signature, so that they

@@ -83,7 +83,7 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 		t, "kind: Secret\nmetadata: {name: keys, namespace: apps}\n"+
 			"stringData: {values.yaml: 'hunter2: [', list: '[hunter2'}\n")
 	for spec, want := range map[string]string{
-		"{kind: Secret, name: absent}": "spec.valuesFrom[0]: Secret apps/absent " +
+		"{kind: ConfigMap, name: absent}": "spec.valuesFrom[0]: ConfigMap apps/absent " +
 			"is not in the inputs",
 		"{kind: Secret, name: keys, valuesKey: absent}": "spec.valuesFrom[0]: Secret apps/keys " +
 			"has no key absent",

@@ -66,8 +66,9 @@ type substituteRef struct {
 // kustomization is a Kustomization found by a walk.
 type kustomization struct {
 	roots.Object
-	spec kustomizationSpec
-	name string // of the root that it replaces, if any
+	spec  kustomizationSpec
+	name  string // of the root that it replaces, if any
+	chain *roots.Chain
 }
 
 // parseKustomization reads a Kustomization.
@@ -137,6 +138,7 @@ func (k *kustomization) variables(objects Objects, secret map[string]map[string]
 		return nil, nil, nil
 	}
 	var all roots.Variables
+	var missing []string
 	for i, ref := range k.spec.PostBuild.SubstituteFrom {
 		field := "spec.postBuild.substituteFrom" + index(i)
 		object := objects(ref.Kind, k.namespace(), ref.Name)
@@ -147,7 +149,7 @@ func (k *kustomization) variables(objects Objects, secret map[string]map[string]
 			continue
 		case object == nil:
 			name := ref.Kind + " " + k.namespace() + "/" + ref.Name
-			all.Missing = cmp.Or(all.Missing, "is unknown: "+name+" is not in the inputs")
+			missing = append(missing, name)
 			problems = append(problems, new(diag.FluxVariable.At(field, "%s is not in the inputs", name).
 				As(diag.Warning).WithHint(addMissing+"; until then its variables stay as ${NAME}, and objects with "+
 				"them are not rendered")))
@@ -189,6 +191,9 @@ func (k *kustomization) variables(objects Objects, secret map[string]map[string]
 			all = all.WithUnknown(stub,
 				fmt.Sprintf("is unknown: the stub of Secret %s/%s has none", k.namespace(), ref.Name))
 		}
+	}
+	if len(missing) > 0 {
+		all.Missing = "is unknown: " + areMissing(missing)
 	}
 	own := withoutNewlines(k.spec.PostBuild.Substitute)
 	all = all.Over(own, false).Over(holdingSecret(own, k.Secret), true)
@@ -283,14 +288,18 @@ func (k *kustomization) missing(objects Objects) (out []string) {
 // postBuild names the field that gives variables their values, and the objects that it names and that are missing.
 func (k *kustomization) postBuild(objects Objects) string {
 	at := "spec.postBuild of " + k.Object.Object.String()
-	switch missing := k.missing(objects); len(missing) {
-	case 0:
-		return at
-	case 1:
-		return at + ", whose " + missing[0] + " is not in the inputs"
-	default:
-		return at + ", whose " + strings.Join(missing, " and ") + " are not in the inputs"
+	if missing := k.missing(objects); len(missing) > 0 {
+		at += ", whose " + areMissing(missing)
 	}
+	return at
+}
+
+// areMissing says that objects are not in the inputs.
+func areMissing(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is not in the inputs"
+	}
+	return strings.Join(names, " and ") + " are not in the inputs"
 }
 
 // waitsFor reports whether an object that the variables come from is still missing: a required one or, if all is set,

@@ -64,10 +64,16 @@ func (r *run) release(o roots.Object) roots.Root {
 	for i, ref := range h.Spec.ValuesFrom {
 		field = "spec.valuesFrom" + index(i)
 		object := note(ref.Kind, h.Metadata.Namespace, ref.Name)
+		if ref.isMissing(object) {
+			root.Warnings.Add(diag.MissingSecret.At(field,
+				"Secret %s/%s is not in the inputs; the chart is rendered without its values", h.Metadata.Namespace,
+				ref.Name).As(diag.Warning).WithHint(addMissing + ", or " + decidesMonitors))
+			continue
+		}
 		if slices.Contains(roots.StubKeys(object), cmp.Or(ref.ValuesKey, defaultKey)) {
 			root.Warnings.Add(diag.MissingSecret.At(field,
 				"the stub of Secret %s/%s has no value; the chart is rendered without it", h.Metadata.Namespace,
-				ref.Name).As(diag.Warning).WithHint("set in values what decides which monitors exist"))
+				ref.Name).As(diag.Warning).WithHint(decidesMonitors))
 			continue
 		}
 		if !isEncrypted(object) {
@@ -82,8 +88,7 @@ func (r *run) release(o roots.Object) roots.Root {
 		if failed.IsUncertain {
 			return refused(root, p)
 		}
-		p.Message, p.Hint = p.Message+"; the chart is rendered without its values", p.Hint+
-			", or set in values what decides which monitors exist"
+		p.Message, p.Hint = p.Message+"; the chart is rendered without its values", p.Hint+", or "+decidesMonitors
 		root.Warnings = append(root.Warnings, *p)
 	}
 	field = "spec.chart"
@@ -107,6 +112,9 @@ func (r *run) release(o roots.Object) roots.Root {
 	root.Make = m
 	return root
 }
+
+// decidesMonitors is what to do about values that a chart is rendered without.
+const decidesMonitors = "set in values what decides which monitors exist"
 
 // unknownVariable returns the error about a field for rendering that a variable without a value reaches, or nil.
 func (r *HelmRelease) unknownVariable(by *roots.CustomResource) *diag.Diagnostic {

@@ -40,6 +40,11 @@ func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([
 	if err != nil {
 		return nil, nil, err
 	}
+	if local != nil {
+		if err := local.Check(release); err != nil {
+			return nil, nil, err
+		}
+	}
 	docs, err := c.Workers.Render(ctx, release)
 	if err != nil {
 		return nil, local, err

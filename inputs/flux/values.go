@@ -51,18 +51,16 @@ func (r *HelmRelease) values(objects Objects) (map[string]any, error) {
 // defaultKey is the key of values that name none.
 const defaultKey = "values.yaml"
 
-// read reads the values that a reference names. found is false if they are optional and absent.
+// read reads the values that a reference names. found is false if they are optional and absent, or unknown, which is a
+// warning of the root.
 func (ref ValuesReference) read(field, namespace string, objects Objects) (text string, found bool, err error) {
 	key := cmp.Or(ref.ValuesKey, defaultKey)
 	if ref.Kind != "ConfigMap" && ref.Kind != "Secret" {
 		return "", false, problem(field+".kind", "use ConfigMap or Secret", "%q cannot hold values", ref.Kind)
 	}
 	object := objects(ref.Kind, namespace, ref.Name)
-	if isEncrypted(object) {
-		return "", false, nil // it cannot be decrypted, which is a warning of the root
-	}
-	if slices.Contains(roots.StubKeys(object), key) {
-		return "", false, nil // its value is unknown, which is a warning, too
+	if isEncrypted(object) || ref.isMissing(object) || slices.Contains(roots.StubKeys(object), key) {
+		return "", false, nil
 	}
 	if text, found = dataOf(object, key); found || ref.Optional {
 		return text, found, nil
@@ -72,6 +70,12 @@ func (ref ValuesReference) read(field, namespace string, objects Objects) (text 
 	}
 	return "", false, problem(field, "add it, or set optional: true", "%s %s/%s has no key %s", ref.Kind, namespace,
 		ref.Name, key)
+}
+
+// isMissing reports whether the reference needs a Secret that is not in Git, such as one that an External Secrets
+// operator makes.
+func (ref ValuesReference) isMissing(object map[string]any) bool {
+	return object == nil && ref.Kind == "Secret" && !ref.Optional
 }
 
 // id returns the key of the referenced object in [Release.Objects].

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,15 +50,15 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 	}
 	run := &run{Walker: w, reader: reader{ctx: ctx, decrypt: w.Decrypt}, objects: map[string]map[string]any{},
 		unknown: map[string]*diag.Diagnostic{}, secret: map[string]map[string]string{},
-		known: map[string]*kustomization{}, releases: map[string]roots.Object{}, rendered: map[string]bool{},
-		warned: map[string]bool{}, state: map[string]map[string]any{}}
+		known: map[string]*kustomization{}, releases: map[string]foundRelease{}, rendered: map[string]bool{},
+		endless: map[string]bool{}, warned: map[string]bool{}, state: map[string]map[string]any{}}
 	for _, o := range w.State {
 		run.state[o.Kind+"/"+orDefault(o.Namespace)+"/"+o.Name] = o.Value
 	}
 	for i, path := range paths {
 		if !run.replace(path, given[i]) {
 			run.roots = append(run.roots, path)
-			run.add(given[i])
+			run.add(given[i], nil)
 		}
 	}
 	for round := 0; err == nil && len(run.waiting)+len(run.releases) > 0; round++ {
@@ -87,9 +89,16 @@ type run struct {
 	state    map[string]map[string]any    // of the cluster, by kind/namespace/name
 	known    map[string]*kustomization    // by namespace/name
 	waiting  []*kustomization
-	releases map[string]roots.Object // HelmReleases to render, by namespace/name
+	releases map[string]foundRelease // to render, by namespace/name
 	rendered map[string]bool         // HelmReleases, by namespace/name
+	endless  map[string]bool         // what leads to itself without end, by [roots.Chain.Of]
 	warned   map[string]bool         // sources whose revision was checked, and messages that were given
+}
+
+// foundRelease is a HelmRelease found by a walk.
+type foundRelease struct {
+	roots.Object
+	chain *roots.Chain
 }
 
 // followKustomizations builds the Kustomizations that can be built now.
@@ -101,8 +110,8 @@ func (r *run) followKustomizations(build roots.Builder) error {
 		err = r.again(wanted, next, given, build)
 	}
 	r.roots = append(r.roots, next...)
-	for _, objects := range given {
-		r.add(objects)
+	for i, objects := range given {
+		r.add(objects, wanted[i].chain)
 	}
 	return err
 }
@@ -111,32 +120,51 @@ func (r *run) followKustomizations(build roots.Builder) error {
 // followed: the ConfigMaps and Secrets of a chart may hold what its values take from Secrets.
 func (r *run) followReleases(build roots.Builder) error {
 	var next []roots.Root
+	var chains []*roots.Chain
 	for _, id := range slices.Sorted(maps.Keys(r.releases)) {
-		next = append(next, r.release(r.releases[id]))
+		next, chains = append(next, r.release(r.releases[id].Object)), append(chains, r.releases[id].chain)
 		r.rendered[id] = true
 	}
 	clear(r.releases)
 	given, err := build(next...)
 	r.roots = append(r.roots, next...)
-	for _, objects := range given {
-		r.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.APIVersion == "v1" }))
+	for i, objects := range given {
+		r.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.APIVersion == "v1" }),
+			chains[i])
 	}
 	return err
 }
 
 // refuseRest refuses what is left to follow.
 func (r *run) refuseRest() {
-	refuse := func(root roots.Root, kinds string) {
-		r.roots = append(r.roots, refused(root, new(diag.BuildRefused.At("", "%[1]s lead to more %[1]s without end",
-			kinds).WithHint("name a path with fewer of them"))))
-	}
 	for _, k := range r.waiting {
-		refuse(k.emptyRoot(), "Kustomizations")
+		r.refuseEndless(k.emptyRoot(), "Kustomizations")
 	}
 	for _, o := range r.releases {
-		refuse(r.release(o), "HelmReleases")
+		r.refuseEndless(r.release(o.Object), "HelmReleases")
 	}
 	r.waiting, r.releases = nil, nil
+}
+
+// refuseEndless refuses a Kustomization or HelmRelease in a chain without end.
+func (r *run) refuseEndless(root roots.Root, kinds string) {
+	message := fmt.Sprintf("%[1]s lead to more %[1]s without end", kinds)
+	r.roots = append(r.roots, refused(root, new(diag.BuildRefused.At("", "%s", message).Because(diag.Cause{Things: kinds,
+		Problem: "are not built, because there is no end to them", Of: kinds, Reason: message,
+		Hint: "correct the one that leads to itself under another name, or name a path with fewer of them"}))))
+}
+
+// leadsOn reports whether what a chain ends with can be built. If the chain has no end, that is one error for each
+// folder or chart.
+func (r *run) leadsOn(c *roots.Chain, root func() roots.Root, kinds string) bool {
+	if !c.IsEndless() {
+		return true
+	}
+	if !r.endless[c.Of] {
+		r.endless[c.Of] = true
+		r.refuseEndless(root(), kinds)
+	}
+	return false
 }
 
 // object returns an object found so far, or else of the cluster's state, or nil.
@@ -156,9 +184,9 @@ func (r *run) inInputs(kind, namespace, name string) map[string]any {
 // replace reports whether Kustomizations in a path build the path itself. If so, only they are followed.
 func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, unknown: r.unknown,
-		secret: r.secret, known: map[string]*kustomization{}, releases: map[string]roots.Object{}}
+		secret: r.secret, known: map[string]*kustomization{}, releases: map[string]foundRelease{}}
 	// A tenant must not replace the path of all.
-	own.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.Tenant != "" }))
+	own.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.Tenant != "" }), nil)
 	replaced := false
 	for _, k := range own.waiting {
 		if top, err := own.repository(k); err == nil && k.root(top, nil).Folder == path.Folder &&
@@ -179,15 +207,18 @@ func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 	return replaced
 }
 
-// add records the objects of a root.
-func (r *run) add(objects []roots.Object) {
+// add records the objects of a root, which by asks for, if anything does.
+func (r *run) add(objects []roots.Object, by *roots.Chain) {
 	for _, o := range objects {
 		o.Namespace = orDefault(o.Namespace)
 		id := o.Kind + "/" + o.Namespace + "/" + o.Name
 		r.objects[id], r.unknown[id], r.secret[id] = o.Value, o.UnknownVariable("", o.Value), o.Secret
 		if group, _, _ := strings.Cut(o.APIVersion, "/"); group == helmReleaseGroup && o.Kind == "HelmRelease" &&
 			!r.rendered[o.Namespace+"/"+o.Name] {
-			r.releases[o.Namespace+"/"+o.Name] = o
+			release := foundRelease{o, &roots.Chain{Of: chartOf(o), By: by}}
+			if r.leadsOn(release.chain, func() roots.Root { return r.release(o) }, "HelmReleases") {
+				r.releases[o.Namespace+"/"+o.Name] = release
+			}
 		}
 		if o.Kind != "Kustomization" {
 			continue
@@ -201,8 +232,17 @@ func (r *run) add(objects []roots.Object) {
 			r.skip(k, why)
 			continue
 		}
-		r.addKustomization(k)
+		k.chain = &roots.Chain{Of: fmt.Sprint(k.source(), path.Join("/", k.spec.Path)), By: by}
+		if r.leadsOn(k.chain, k.emptyRoot, "Kustomizations") {
+			r.addKustomization(k)
+		}
 	}
+}
+
+// chartOf returns what tells the chart of a HelmRelease from others.
+func chartOf(o roots.Object) string {
+	spec, _ := o.Value["spec"].(map[string]any)
+	return fmt.Sprint(o.Namespace, spec["chart"], spec["chartRef"])
 }
 
 // addKustomization records a Kustomization. If it is defined again, both definitions must be equal.
@@ -220,7 +260,8 @@ func (r *run) addKustomization(k *kustomization) {
 		file, line, _ := first.Origin.Find(string(first.Text), "")
 		r.roots = append(r.roots, refused(again,
 			new(diag.BuildRefused.At("", "is defined twice: the other one is at %s:%d", file, line).
-				WithHint("remove one of them; if they are for different clusters, give the path of one cluster"))))
+				WithHint("remove one of them; if they are for different clusters, give the path of one cluster").
+				Naming(file))))
 	}
 }
 

@@ -107,9 +107,9 @@ func Find(t *tree.Tree, folder string) (string, error) {
 	return found, nil
 }
 
-func failed(name, message, hint string) error {
+func failed(name, message, hint string, names ...string) error {
 	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Message: message,
-		Hint: hint}
+		Hint: hint, Names: names}
 }
 
 // at returns an error about a field of a kustomization.

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -97,14 +98,12 @@ func (b *builder) explain(refusal string) error {
 		}
 		for _, d := range r.Diags {
 			if r.Broken > 0 && d.Severity == diag.Error && d.Object == (diag.Object{}) {
-				d.Message = "the file cannot be built: " + d.Message
-				return &d
+				return unbuildable(d)
 			}
 		}
 		// Syntax also checks files of kinds that agentry does not read.
 		if d, found := manifest.Syntax(manifest.File{Path: file, Data: text}); found {
-			d.Message = "the file cannot be built: " + d.Message
-			return &d
+			return unbuildable(d)
 		}
 	}
 	blame, err := b.blame()
@@ -113,6 +112,7 @@ func (b *builder) explain(refusal string) error {
 	}
 	if found := c.files[blame.Folder]; found != nil {
 		at, field = found, blame.Field
+		refusal = cmp.Or(blame.Refusal, refusal)
 	}
 	if blame.Operation != nil {
 		return b.failedOperation(at, field, *blame.Operation)
@@ -138,8 +138,19 @@ func (b *builder) explain(refusal string) error {
 	if words := c.words(refusal); words != "" {
 		message = "kustomize says: " + words
 	}
-	return at.failed(field, message, "run kustomize build "+path.Dir(at.name)+
-		" to see its whole message; what could be a value of a Secret is left out here")
+	folder := path.Dir(at.name)
+	return at.failed(field, message, "run kustomize build "+folder+
+		" to see its whole message; what could be a value of a Secret is left out here", folder)
+}
+
+// unbuildable returns the error about a file because of which kustomize fails.
+func unbuildable(d diag.Diagnostic) error {
+	if d.Path == "" {
+		d.Message = "the file cannot be built: " + d.Message
+	} else {
+		d.Message += "; the file cannot be built"
+	}
+	return &d
 }
 
 // blame finds the entry that makes the kustomization fail.
@@ -188,15 +199,15 @@ func (b *builder) failedOperation(f *file, field string, o kustomizer.Operation)
 }
 
 // failed returns an error about an entry of a kustomization, such as a rendered chart, or about the kustomization as a
-// whole.
-func (f *file) failed(field, message, hint string) error {
+// whole. names are the files and folders that it names.
+func (f *file) failed(field, message, hint string, names ...string) error {
 	if field == "" {
-		return failed(f.name, message, hint)
+		return failed(f.name, message, hint, names...)
 	}
 	if of, found := f.inflated[field]; found {
-		return of.file.at(diag.BuildFailed, of.field, message, hint)
+		f, field = of.file, of.field
 	}
-	return f.at(diag.BuildFailed, field, message, hint)
+	return new(f.at(diag.BuildFailed, field, message, hint).Naming(names...))
 }
 
 func (c *checker) isKustomization(file string) bool {

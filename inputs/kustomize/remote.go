@@ -156,6 +156,7 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 	if c.opts.Repositories != nil && !r.IsFile {
 		if folder, warning, found := c.opts.Repositories.Mounted(r); found {
 			if warning != nil {
+				warning.Message = e.field + ": " + warning.Message
 				warning.File, warning.Line, warning.Column = f.find(e.field)
 				c.warnings = append(c.warnings, *warning)
 			}

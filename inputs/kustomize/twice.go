@@ -38,6 +38,7 @@ func (b *builder) twice(f *file, field, refusal string) error {
 		return f.failed(field, message, hint)
 	}
 	first, second := places[0], places[1]
+	names := []string{first.file, second.file}
 	if first == second {
 		message += fmt.Sprintf(": it is at %s, which two entries lead to", first)
 		hint = "remove one of the entries, or rename the objects of one of them, for example with a namePrefix"
@@ -45,14 +46,15 @@ func (b *builder) twice(f *file, field, refusal string) error {
 		message += fmt.Sprintf(": at %s and at %s", first, second)
 	}
 	if f.name != b.generated {
-		return f.failed(field, message, hint)
+		return f.failed(field, message, hint, names...)
 	}
 	if one, other := apart(first.file, second.file); b.request.Find == nil && one != "" {
 		hint = fmt.Sprintf("remove one of them; if the folders are for different clusters, give the path of one: "+
 			"%s, or %s", one, other)
+		names = append(names, one, other)
 	}
 	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: second.file, Line: second.line,
-		Column: second.column, Message: message, Hint: hint}
+		Column: second.column, Message: message, Hint: hint, Names: names}
 }
 
 // apart returns the folders beside each other that two files are in, or nothing if there are none.

@@ -56,19 +56,19 @@ func (r *blameRequest) find(f *files) (out Blame) {
 		return Blame{}
 	}
 	for {
-		next := b.base(at)
+		next, failed := b.base(at)
 		if next == nil {
 			break
 		}
-		at = next
+		at, out.Refusal = next, failed.Error()
 	}
-	out = Blame{Folder: at.folder, Field: b.entry(at)}
+	out.Folder, out.Field = at.folder, b.entry(at)
 	out.Operation = b.failedOperation(at, out.Field)
 	return out
 }
 
-// base returns a base of a kustomization that fails too, or nil.
-func (b *bisection) base(of *kustomization) *kustomization {
+// base returns a base of a kustomization that fails too, and how, or nil.
+func (b *bisection) base(of *kustomization) (*kustomization, error) {
 	//lint:ignore SA1019 kustomize still reads them
 	for _, p := range slices.Concat(of.Resources, of.Bases) {
 		base := b.tree[path.Join(of.folder, p)]
@@ -77,19 +77,24 @@ func (b *bisection) base(of *kustomization) *kustomization {
 		}
 		tried := base.Kustomization
 		tried.SortOptions = nil // only those of the folder that is built count
-		if b.fails(base, tried) {
-			return base
+		if failed := b.trial(base, tried); failed != nil {
+			return base, failed
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// fails reports whether a folder fails to build with another kustomization. After maxTrials it returns false.
+// fails reports whether a folder fails to build with another kustomization.
 func (b *bisection) fails(at *kustomization, k types.Kustomization) bool {
+	return b.trial(at, k) != nil
+}
+
+// trial returns how a folder fails to build with another kustomization. After maxTrials it returns nil.
+func (b *bisection) trial(at *kustomization, k types.Kustomization) error {
 	if b.trials++; b.trials > maxTrials {
-		return false
+		return nil
 	}
-	return b.try(at, k, func(resmap.ResMap) {}) != nil
+	return b.try(at, k, func(resmap.ResMap) {})
 }
 
 // try builds a folder with another kustomization and calls then with the objects.

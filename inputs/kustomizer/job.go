@@ -73,6 +73,8 @@ type Kustomization struct {
 type Blame struct {
 	// Folder is that of the innermost kustomization that fails.
 	Folder string
+	// Refusal is kustomize's error about that, if it is not the kustomization of the job.
+	Refusal string
 	// Field is the first entry with which it fails, such as patches[1]. It is empty if no single one is to blame.
 	Field string
 	// Operation is the operation of a JSON patch that does not fit an object, if the entry is such a patch.

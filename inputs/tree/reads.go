@@ -64,6 +64,16 @@ func (r Reads) Below(name string) bool {
 	return false
 }
 
+// Looked reports whether a file or folder of that name, or below it, was looked for.
+func (r Reads) Looked(name string) bool {
+	for read := range r {
+		if read == name || strings.HasPrefix(read, name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 // Digest returns a hexadecimal digest of all reads.
 func (r Reads) Digest() string {
 	h := sha256.New()

@@ -37,11 +37,11 @@ it is what a pass would write now, with the files at hand. A unit that is left u
 output branch is not written, and what an earlier render wrote of it stays. Under secrets.policy
 sops Secrets are encrypted; one that an earlier render to the folder encrypted is left unchanged.
 
-Without -o the objects go to standard output as one YAML stream. With -o they go to a folder
-that then mirrors the render, laid out as the output branch is: files of an earlier render that
-are no longer rendered are removed, other files are left alone, and a folder that holds files
-which agentry did not write is refused. GrafanaAgents that PATHs leave out stay in the folder. Of
-several pipelines each gets a folder of its name in it.
+Without -o, or with -o -, the objects go to standard output as one YAML stream. With -o DIR they
+go to a folder that then mirrors the render, laid out as the output branch is: files of an earlier
+render that are no longer rendered are removed, other files are left alone, and a folder that holds
+files which agentry did not write is refused. GrafanaAgents that PATHs leave out stay in the folder.
+Of several pipelines each gets a folder of its name in it.
 
 An object with an error is left out, and the exit code is 1. If a path holds no manifest, or if
 no GrafanaAgent is left, nothing is written: a pipe may have failed.
@@ -59,6 +59,9 @@ no GrafanaAgent is left, nothing is written: a pipe may have failed.
 
 func render(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
 	folder, strict := flags.String("output"), flags.Bool("strict")
+	if folder == dryrun.Stdin { // which is standard output here, as elsewhere
+		folder = ""
+	}
 	runs, done, err := env.dry(ctx, flags, paths, func(r *dryrun.Request) {
 		r.Options.Encrypt = true // as a pass would write it
 		if folder != "" {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -139,13 +140,19 @@ func (r *Run) Named(list diag.List) diag.List {
 		if r.request.Flags {
 			*d = d.AtDesk(r.file != "")
 		}
+		l := r.labelled(d.Source)
+		if len(d.Names) > 0 && r.request.Revision == "" {
+			for _, text := range []*string{&d.Message, &d.Hint} {
+				*text = r.renamed(*text, l, d.Names)
+			}
+		}
 		if up != "" {
 			d.Hint = strings.Replace(d.Hint, thisRepository, "="+filepath.ToSlash(up)+";", 1)
 		}
 		for _, text := range []*string{&d.Message, &d.Hint} {
 			*text = mounted.ReplaceAllStringFunc(*text, func(file string) string { return r.name(nil, file) })
 		}
-		if l := r.labelled(d.Source); l != nil {
+		if l != nil {
 			d.File, d.BuiltBy, d.Source = r.name(l, d.File), r.name(l, d.BuiltBy), ""
 		} else if d.File != "" && d.File != r.file && r.request.Revision != "" {
 			d.File = cmp.Or(r.request.RevisionName, r.request.Revision) + ":" + d.File
@@ -153,6 +160,44 @@ func (r *Run) Named(list diag.List) diag.List {
 	}
 	out.Sort()
 	return out
+}
+
+// renamed returns a text with the names that people know in place of those of files and folders of a source. A name of
+// a finding about no source is one of the first source at hand.
+func (r *Run) renamed(text string, l *local, names []string) string {
+	if l == nil {
+		if len(r.locals) == 0 {
+			return text
+		}
+		l = r.locals[0]
+	}
+	names = slices.SortedFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	var out strings.Builder
+	for isStart := true; text != ""; {
+		i := slices.IndexFunc(names, func(name string) bool {
+			rest, found := strings.CutPrefix(text, name)
+			return isStart && found && name != "" && strings.IndexFunc(rest, isInName) != 0
+		})
+		n := 1
+		if i >= 0 {
+			n = len(names[i])
+			folder, isFolder := strings.CutSuffix(names[i], "/")
+			out.WriteString(r.name(l, folder))
+			if isFolder {
+				out.WriteString("/")
+			}
+		} else {
+			out.WriteString(text[:n])
+		}
+		isStart = !isInName(rune(text[n-1]))
+		text = text[n:]
+	}
+	return out.String()
+}
+
+// isInName reports whether a character can be one of the name of a file.
+func isInName(c rune) bool {
+	return unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("._-/@", c)
 }
 
 // labelled returns the source from this machine with a label, or nil.

@@ -118,12 +118,17 @@ func noteUnread(runs []*Run, sources map[string]string) {
 			continue
 		}
 		var asked []string
+		hasFailed := false
 		for _, r := range runs {
 			for _, d := range r.Report.Diags {
 				if m := askedSource.FindStringSubmatch(d.Hint); m != nil {
 					asked = append(asked, m[1])
 				}
+				hasFailed = hasFailed || d.Code == diag.BuildFailed || d.Code == diag.BuildRefused
 			}
+		}
+		if hasFailed && len(asked) == 0 {
+			continue // what fails may name it
 		}
 		slices.Sort(asked)
 		way := "; no source, custom resource or kustomization has this name"
@@ -140,7 +145,7 @@ func (r *Run) readsSource(name string) bool {
 	if !isMounted || r.Report.Reads == nil { // it replaces a source, or the pass was refused before
 		return true
 	}
-	return slices.ContainsFunc(r.locals, func(l *local) bool { return r.Report.Reads(l.index, "@"+alias) })
+	return slices.ContainsFunc(r.locals, func(l *local) bool { return r.Report.Names(l.index, "@"+alias) })
 }
 
 // pass makes the pass of the run.

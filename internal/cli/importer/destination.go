@@ -41,13 +41,11 @@ func newDestination(folder string, set []string) (*destination, error) {
 	if err != nil {
 		return nil, err
 	}
-	top := checkout.Top(absolute)
 	url, branch := "", ""
 	source := map[string]any{}
-	if top != "" {
-		url, branch = checkout.Origin(top), checkout.Branch(top)
-		if below, err := filepath.Rel(top, absolute); err == nil && below != "." {
-			source["paths"] = []any{filepath.ToSlash(below)}
+	if top, below := inCheckout(absolute); top != "" {
+		if url, branch = checkout.Origin(top), checkout.Branch(top); below != "." {
+			source["paths"] = []any{below}
 		}
 	}
 	d := &destination{folder: folder, isKnown: url != ""}
@@ -78,8 +76,21 @@ func newDestination(folder string, set []string) (*destination, error) {
 	return d, err
 }
 
+// inCheckout returns the top of the repository that a folder is in, or nothing, and the way from there to the folder.
+func inCheckout(absolute string) (top, below string) {
+	top = checkout.Top(absolute)
+	below, err := filepath.Rel(top, absolute)
+	if top == "" || err != nil {
+		return "", "."
+	}
+	return top, filepath.ToSlash(below)
+}
+
 // checkNew refuses a folder with something in it.
 func checkNew(folder string) error {
+	if folder == "-" {
+		return command.Usagef("name a folder that is new or empty", "several files are written, and not to standard output")
+	}
 	if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
 		return command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
 	}

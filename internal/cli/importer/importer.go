@@ -198,8 +198,14 @@ func (s importer) state(ctx context.Context, from source, folder string) error {
 	if err := write(folder, files); err != nil {
 		return err
 	}
+	name := filepath.ToSlash(folder)
+	if absolute, err := filepath.Abs(folder); err == nil {
+		if top, below := inCheckout(absolute); top != "" {
+			name = below // a source counts from there
+		}
+	}
 	fmt.Fprintf(s.Stderr, "state of the cluster: %s in %s; name it in spec.build.cluster of the pipeline, or with "+
-		"--set spec.build.cluster=%s\n", display.Amount(len(files), "file"), folder, filepath.ToSlash(folder))
+		"--set spec.build.cluster=%s\n", display.Amount(len(files), "file"), folder, name)
 	return nil
 }
 

@@ -130,7 +130,7 @@ func (i initializer) run(flags *cli.Context, folder string) error {
 	if found.HasErrors() {
 		return command.Usagef(found[0].Hint, "%s", found[0].Problem())
 	}
-	if err := checkUnapplied(options, files, applies); err != nil {
+	if err := checkUnapplied(at, options, files, applies); err != nil {
 		return err
 	}
 	if err := there.except(options.Pipeline()).check(options, mine[0]); err != nil {
@@ -215,7 +215,7 @@ func bootstrapOf(o scaffold.Options, all []applied.Folder) *applied.Folder {
 }
 
 // checkUnapplied refuses to write inputs where a tool would apply them.
-func checkUnapplied(o scaffold.Options, files []scaffold.File, applies []applied.Folder) error {
+func checkUnapplied(at place, o scaffold.Options, files []scaffold.File, applies []applied.Folder) error {
 	isInput := func(name string) bool { return name == o.Pipeline() || strings.HasPrefix(name, o.Inputs()+"/") }
 	for _, folder := range applies {
 		for _, f := range files {
@@ -227,7 +227,7 @@ func checkUnapplied(o scaffold.Options, files []scaffold.File, applies []applied
 				if !slices.ContainsFunc(applies, func(f applied.Folder) bool {
 					return f.Applies(free+"/pipeline.yaml") || f.Applies(free+"/monitoring/agent.yaml")
 				}) {
-					hint = "name another FOLDER, from the top of the repository: agentry init " + free
+					hint = "name another FOLDER: agentry init " + at.typed(free)
 					break
 				}
 			}

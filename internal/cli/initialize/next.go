@@ -30,7 +30,7 @@ func next(at place, o scaffold.Options, w written) string {
 		}
 	}
 	b.WriteString("\nLook at it")
-	if at.elsewhere {
+	if at.elsewhere() {
 		fmt.Fprintf(&b, ", in %s", at.top)
 	}
 	fmt.Fprintf(&b, ":\n\n  agentry check %s\n  agentry tree %s\n", o.Dir(), o.Dir())

@@ -12,7 +12,7 @@ type place struct {
 	// the folder that paths begin in: the top of the repository or, without one, the folder itself
 	top            string
 	folder         string // from the top, with slashes; empty for the top
-	elsewhere      bool   // the top is not the current folder
+	here           string // the current folder
 	origin, branch string // empty if they are not known
 }
 
@@ -26,14 +26,25 @@ func locate(folder string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	p := place{top: absolute}
+	p := place{top: absolute, here: here}
 	if top := checkout.Top(absolute); top != "" {
 		p.top, p.origin, p.branch = top, checkout.Origin(top), checkout.Branch(top)
 	}
-	p.elsewhere = p.top != here
 	relative, err := filepath.Rel(p.top, absolute)
 	if relative != "." {
 		p.folder = filepath.ToSlash(relative)
 	}
 	return p, err
+}
+
+// elsewhere reports whether the top is not the current folder.
+func (p place) elsewhere() bool { return p.top != p.here }
+
+// typed returns a path from the top as people type it in the current folder.
+func (p place) typed(name string) string {
+	at := filepath.Join(p.top, filepath.FromSlash(name))
+	if below, err := filepath.Rel(p.here, at); err == nil {
+		at = below
+	}
+	return filepath.ToSlash(at)
 }

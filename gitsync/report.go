@@ -49,7 +49,8 @@ type Report struct {
 	// Reads reports whether a pass read a file with that name of a source, or one below it. It is set by dry runs that
 	// rendered.
 	Reads func(source int, name string) bool
-	// Names reports whether something that is built in a source names a folder, or something in it. It is set with Reads.
+	// Names reports whether something that is built in a source names a folder, or something in it. It is set with
+	// Reads.
 	Names func(source int, folder string) bool
 	// Commit is the new commit of the output branch. It is empty if nothing had to change, the pass was refused, or
 	// the pipeline proposes.

@@ -183,7 +183,8 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 	}
 	if i := slices.IndexFunc(r.Clusters, func(c Cluster) bool { return !c.IsKnown() }); i >= 0 {
 		c := r.Clusters[i]
-		return nil, undeclared(field, "cluster Secret %s (%s) is encrypted, or without name and server", c.Secret, c.File)
+		return nil, undeclared(field, "cluster Secret %s (%s) is encrypted, or without name and server", c.Secret,
+			c.File)
 	}
 	own := func(c Cluster) bool { return c.Server == InCluster }
 	var out []map[string]any

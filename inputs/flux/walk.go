@@ -149,9 +149,10 @@ func (r *run) refuseRest() {
 // refuseEndless refuses a Kustomization or HelmRelease in a chain without end.
 func (r *run) refuseEndless(root roots.Root, kinds string) {
 	message := fmt.Sprintf("%[1]s lead to more %[1]s without end", kinds)
-	r.roots = append(r.roots, refused(root, new(diag.BuildRefused.At("", "%s", message).Because(diag.Cause{Things: kinds,
-		Problem: "are not built, because there is no end to them", Of: kinds, Reason: message,
-		Hint: "correct the one that leads to itself under another name, or name a path with fewer of them"}))))
+	cause := diag.Cause{Things: kinds, Problem: "are not built, because there is no end to them", Of: kinds,
+		Reason: message,
+		Hint:   "correct the one that leads to itself under another name, or name a path with fewer of them"}
+	r.roots = append(r.roots, refused(root, new(diag.BuildRefused.At("", "%s", message).Because(cause))))
 }
 
 // leadsOn reports whether what a chain ends with can be built. If the chain has no end, that is one error for each

@@ -89,7 +89,8 @@ func inCheckout(absolute string) (top, below string) {
 // checkNew refuses a folder with something in it.
 func checkNew(folder string) error {
 	if folder == "-" {
-		return command.Usagef("name a folder that is new or empty", "several files are written, and not to standard output")
+		return command.Usagef("name a folder that is new or empty",
+			"several files are written, and not to standard output")
 	}
 	if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
 		return command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)

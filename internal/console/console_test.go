@@ -121,7 +121,8 @@ func troubled() fleet.Status {
 	ago := metav1.NewTime(time.Now().Add(-time.Minute))
 	soon := metav1.NewTime(time.Now().Add(time.Hour))
 	why := diag.Diagnostic{Severity: "error", Message: hostile, Hint: "write it right", File: "team/monitor.yaml",
-		Line: 7, Column: 3, Object: diag.Object{Kind: "ServiceMonitor", Namespace: "shop", Name: "cart"}, Owners: []string{"@shop", "@all"},
+		Line: 7, Column: 3, Object: diag.Object{Kind: "ServiceMonitor", Namespace: "shop", Name: "cart"},
+		Owners: []string{"@shop", "@all"},
 		Changed: &diag.Change{Commit: "3333333333", Date: time.Now().Add(-2 * time.Hour),
 			Author: "Ann <script> <ann@example.com>", Subject: hostile}}
 	return fleet.Status{

@@ -64,8 +64,8 @@ func TestChange(t *testing.T) {
 	src := at(t, g, "main", 50)
 	for range 2 { // the second time from memory
 		m.Begin()
-		for line, want := range map[int]string{0: "first again", 1: "first again", 2: "shorter", 3: "shorter", 5: "first",
-			99: "first again"} {
+		for line, want := range map[int]string{0: "first again", 1: "first again", 2: "shorter", 3: "shorter",
+			5: "first", 99: "first again"} {
 			if got := commits[change(t, m, src, "shop/all.yaml", line)]; got != want {
 				t.Errorf("line %d: %q, want %q", line, got, want)
 			}

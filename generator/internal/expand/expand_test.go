@@ -41,8 +41,10 @@ func TestTouches(t *testing.T) {
 }
 
 func TestVaries(t *testing.T) {
-	for s, want := range map[string]bool{"": false, "30s": false, "$$": false, "$1": false, "${1}": false, "$${X}": false,
-		"${X}s": true, "$(X)": true, "${X:-1s}": true, "${X": true} {
+	for s, want := range map[string]bool{
+		"": false, "30s": false, "$$": false, "$1": false, "${1}": false, "$${X}": false,
+		"${X}s": true, "$(X)": true, "${X:-1s}": true, "${X": true,
+	} {
 		if Varies(s) != want {
 			t.Errorf("%q: %t", s, !want)
 		}

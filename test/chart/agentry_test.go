@@ -125,7 +125,8 @@ func TestAgentrySelectors(t *testing.T) {
 		}
 		for _, i := range of[*networkingv1.Ingress](all) {
 			backend := i.Spec.Rules[0].HTTP.Paths[0].Backend.Service
-			if backend.Name != d.Name || !ports[backend.Port.Name] || i.Spec.Rules[0].HTTP.Paths[0].Path != "/hook/" {
+			path := map[string]string{d.Name: "/hook/", d.Name + "-console": "/"}[backend.Name]
+			if !ports[backend.Port.Name] || i.Spec.Rules[0].HTTP.Paths[0].Path != path {
 				t.Errorf("the Ingress leads to %v", backend)
 			}
 		}
@@ -206,9 +207,15 @@ func TestAgentryRefusals(t *testing.T) {
 	for name, test := range map[string]struct{ values, want string }{
 		"a value that does not exist": {"replicaCount: 3", "additional properties 'replicaCount' not allowed"},
 		"no pipeline":                 {"existingConfigMap: ''", "no pipelines: set"},
-		"pipelines twice":             {"pipelines: {a: {kind: Pipeline}}", "leave one of them empty"},
-		"something that is no pipeline": {"existingConfigMap: ''\npipelines: {a: {spec: {}}}",
-			"pipelines.a is not a Pipeline"},
+		"pipelines twice":             {pipelineValue(""), "leave one of them empty"},
+		"something that is not a pipeline": {"existingConfigMap: ''\npipelines: {a: {kind: Secret}}",
+			"at '/pipelines/a/kind': value must be 'Pipeline'"},
+		"a misspelt field of a pipeline": {"existingConfigMap: ''\n" + pipelineValue("runtme: alloy"),
+			"at '/pipelines/a/spec': additional properties 'runtme' not allowed"},
+		"a runtime that does not exist": {"existingConfigMap: ''\n" + pipelineValue("runtime: promtail"),
+			"at '/pipelines/a/spec/runtime': value must be one of"},
+		"an interval of a pipeline that is a number": {"existingConfigMap: ''\n" + pipelineValue("interval: 5"),
+			"at '/pipelines/a/spec/interval': got number, want string"},
 		"pipelines as text": {"pipelines: {a: 'kind: Pipeline'}",
 			"at '/pipelines/a': got string, want object"},
 		"no token":           {"admin: {token: {secretName: ''}}", "admin.token.secretName is needed"},
@@ -221,6 +228,12 @@ func TestAgentryRefusals(t *testing.T) {
 		"all of an interval":             {"intervalJitter: 1", "at '/intervalJitter'"},
 		"an Ingress without a host":      {"ingress: {enabled: true}", "ingress.host is needed"},
 		"an HTTPRoute without a Gateway": {"httpRoute: {enabled: true}", "httpRoute.parentRefs is needed"},
+		"a console's Ingress without a host": {"replicas: 1\nadmin: {ingress: {enabled: true}}",
+			"admin.ingress.host is needed"},
+		"a console's HTTPRoute without a Gateway": {"replicas: 1\nadmin: {httpRoute: {enabled: true}}",
+			"admin.httpRoute.parentRefs is needed"},
+		"a console of which every other page is a passive replica's": {
+			"admin: {ingress: {enabled: true, host: a.example.com}}", "need `replicas: 1`"},
 		"an Ingress without webhooks": {
 			"webhooks: {enabled: false}\ningress: {enabled: true, host: a.example.com}", "set webhooks.enabled"},
 		"both listeners on one port": {"admin: {port: 9292}", "admin.port must not be 9292"},
@@ -254,6 +267,20 @@ func TestAgentryRefusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// pipelineValue is a value with a pipeline, with a line of its spec.
+func pipelineValue(line string) string {
+	return `
+pipelines:
+  a:
+    apiVersion: agentry.dev/v1alpha1
+    kind: Pipeline
+    metadata: {name: a}
+    spec:
+      sources: [{url: "https://git.example.com/a.git", ref: {branch: main}}]
+      output: {branch: environments/a}
+      ` + line
 }
 
 // merged is as Helm merges values.

@@ -186,8 +186,7 @@ func TestLint(t *testing.T) {
 		for name, values := range s.cases(t) {
 			linter := lint.AllWithKubeVersion(s.dir(), values, s.namespace, nil)
 			for _, m := range linter.Messages {
-				// Helm would like an icon, which only catalogues show.
-				if m.Severity > support.InfoSev {
+				if m.Severity >= support.InfoSev {
 					t.Errorf("%s: %v", name, m)
 				}
 			}

@@ -17,6 +17,15 @@
 {{ include "agentry.fullname" . }}-admin
 {{- end }}
 
+{{- define "agentry.consoleName" -}}
+{{ include "agentry.fullname" . }}-console
+{{- end }}
+
+{{/* Whether an Ingress or HTTPRoute leads to the console. */}}
+{{- define "agentry.consoleRouted" -}}
+{{- if or .Values.admin.ingress.enabled .Values.admin.httpRoute.enabled }}true{{ end }}
+{{- end }}
+
 {{- define "agentry.adminPortName" -}}
 {{- if .Values.admin.tls.secretName }}https-admin{{ else }}http-admin{{ end }}
 {{- end }}
@@ -171,11 +180,6 @@ topologySpreadConstraints:
 {{- if not (or .Values.pipelines .Values.existingConfigMap) }}
 {{- fail "no pipelines: set `pipelines` or existingConfigMap" }}
 {{- end }}
-{{- range $name, $pipeline := .Values.pipelines }}
-{{- if ne (dig "kind" "" $pipeline) "Pipeline" }}
-{{- fail (printf "pipelines.%s is not a Pipeline: it needs apiVersion, kind, metadata and spec, as in docs/pipeline.md" $name) }}
-{{- end }}
-{{- end }}
 {{- if not .Values.admin.token.secretName }}
 {{- fail "admin.token.secretName is needed: a Secret with the token for the console, the API and the metrics, such as `kubectl create secret generic agentry-admin --from-literal=token=...`" }}
 {{- end }}
@@ -196,6 +200,15 @@ topologySpreadConstraints:
 {{- end }}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}
 {{- fail "httpRoute.parentRefs is needed: the Gateway to attach to" }}
+{{- end }}
+{{- if and .Values.admin.ingress.enabled (not .Values.admin.ingress.host) }}
+{{- fail "admin.ingress.host is needed: the name at which people open the console" }}
+{{- end }}
+{{- if and .Values.admin.httpRoute.enabled (not .Values.admin.httpRoute.parentRefs) }}
+{{- fail "admin.httpRoute.parentRefs is needed: the Gateway to attach to" }}
+{{- end }}
+{{- if and (include "agentry.consoleRouted" .) .Values.leases.enabled (gt (int .Values.replicas) 1) }}
+{{- fail "admin.ingress and admin.httpRoute need `replicas: 1`: the console of a passive replica does not know the state of the pipelines" }}
 {{- end }}
 {{- if and .Values.cache.storageClassName (ne .Values.cache.type "ephemeral") }}
 {{- fail "cache.storageClassName has no effect with emptyDir: set cache.type to ephemeral" }}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,6 +34,9 @@ var (
 		"internal/hierarchytest/editor.schema.json"}
 )
 
+// chartSchema is the schema of the Helm chart's values. Its definition pipelineDefinition is the schema of pipelines.
+const chartSchema, pipelineDefinition = "charts/agentry/values.schema.json", "pipeline"
+
 // workloadTypes are the types of Kubernetes whose values fields of spec.workloads hold. In Go they have no type: they
 // are copied as they are written. Env and the like are lists of the type; no type means a mapping of strings.
 var workloadTypes = map[string]struct{ of, name string }{
@@ -53,7 +58,8 @@ const maxFieldDepth = 6
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// writeConfiguration writes the schemas of pipeline files and of hierarchy tests.
+// writeConfiguration writes the schemas of pipeline files, also into that of the chart's values, and of hierarchy
+// tests.
 func writeConfiguration(out string) error {
 	packages := []string{pipelineKind.path(), testKind.path()}
 	for _, t := range workloadTypes {
@@ -84,6 +90,9 @@ func writeConfiguration(out string) error {
 	pipeline := schemaOf(pipelineKind.path(), pipelineKind.name)
 	completePipeline(pipeline, schemaOf)
 	if err := pipelineKind.write(out, pipeline, "Pipeline of agentry"); err != nil {
+		return err
+	}
+	if err := writeChartSchema(out, pipeline); err != nil {
 		return err
 	}
 	if err := testKind.write(out, schemaOf(testKind.path(), testKind.name), "HierarchyTest of agentry"); err != nil {
@@ -142,6 +151,36 @@ func (k configurationKind) write(out string, schema *props, title string) error 
 		return err
 	}
 	return writeFile(filepath.Join(out, k.editor), append(text, '\n'))
+}
+
+// writeChartSchema writes the schema of the chart's values with pipeline, a schema for editors, as a definition. All
+// keys are sorted, as the tests of the chart write them.
+func writeChartSchema(out string, pipeline *props) error {
+	text, err := json.Marshal(pipeline)
+	if err != nil {
+		return err
+	}
+	var definition, values map[string]any
+	if err := json.Unmarshal(text, &definition); err != nil {
+		return err
+	}
+	delete(definition, "$schema")
+	delete(definition, "title")
+	if text, err = os.ReadFile(chartSchema); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &values); err != nil {
+		return fmt.Errorf("%s: %w", chartSchema, err)
+	}
+	definitions, ok := values["definitions"].(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s has no definitions", chartSchema)
+	}
+	definitions[pipelineDefinition] = definition
+	if text, err = json.MarshalIndent(values, "", "  "); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(out, chartSchema), append(text, '\n'))
 }
 
 // nest gives the items of a list a list of the same items, and so on down to a depth.

@@ -106,12 +106,8 @@ browser: browser-deps ## Show the pages to a real Chromium (SCREENSHOTS=folder k
 chart: prometheus-deps ## Check the Helm chart, and the rules and the dashboard in it
 	cd test/chart && go vet ./... && go test -count=1 ./...
 
-test-deps: ## Install what the tests run besides Go: git, gpg, an SSH server, curl, openssl and shells
-	@for c in git gpg curl openssl zsh fish shellcheck /usr/sbin/sshd; do command -v $$c >/dev/null || missing=1; done; \
-	if [ -z "$$missing" ]; then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo "install git, GnuPG, an OpenSSH server, curl, OpenSSL, zsh, fish and shellcheck, which tests run"; exit 0; fi; \
-	echo "installing git, gpg, openssh-server, curl, openssl, zsh, fish and shellcheck, which tests run"; \
-	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git gpg gpg-agent openssh-server curl openssl zsh fish shellcheck
+test-deps: ## Install what the tests run besides Go, if it is missing: git, gpg, an SSH server, curl, openssl and shells
+	@test/programs.sh git gpg curl openssl sshd zsh fish shellcheck
 
 # Suites run one after the other, because each has an API server. Argo CD takes minutes more to build, so its
 # suite has a build tag and runs only when SUITE names it.
@@ -125,7 +121,7 @@ e2e-deps: prometheus-deps ## Build the servers that the end-to-end suites run
 # The package is unpacked, not installed, for that would start a service.
 prometheus-deps: ## Fetch Prometheus, which agentcheck, chart and e2e run
 	@if command -v prometheus >/dev/null || [ -x $(PROMETHEUS)/usr/bin/prometheus ]; then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo "install Prometheus for the tests with real agents"; exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "install Prometheus, which real agents send to in tests"; exit 1; fi; \
 	echo "fetching Debian's Prometheus, which tests run on loopback, to $(PROMETHEUS)"; \
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && chmod 755 "$$dir" && cd "$$dir" && \
 	{ apt-get download -qq prometheus 2>/dev/null || { $(SUDO) apt-get update -qq && apt-get download -qq prometheus; }; } && \
@@ -134,17 +130,14 @@ prometheus-deps: ## Fetch Prometheus, which agentcheck, chart and e2e run
 browser-deps: test-deps ## Install Chromium, which browser runs, and axe, which finds what people with disabilities cannot use
 	@[ -f $(AXE)/axe.min.js ] || { mkdir -p $(AXE) && curl -fsSL -o $(AXE)/axe.tgz https://registry.npmjs.org/axe-core/-/axe-core-4.14.1.tgz && \
 	tar -xzf $(AXE)/axe.tgz -C $(AXE) --strip-components=1 package/axe.min.js && rm $(AXE)/axe.tgz; }
-	@for c in chromium-headless-shell chromium google-chrome; do if command -v $$c >/dev/null; then exit 0; fi; done; \
-	if ! command -v apt-get >/dev/null; then echo "install Chromium for the tests of pages"; exit 0; fi; \
-	echo "installing chromium-headless-shell, which shows the pages to the tests"; \
-	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium-headless-shell
+	@test/programs.sh chromium
 
 lint: test-deps ## Check the formatting, and run go vet, staticcheck, actionlint and shellcheck
 	@gofmt -l . | (! grep .) || { echo "not formatted: run gofmt -w on these files" >&2; exit 1; }
 	go vet ./...
 	$(TOOL) staticcheck ./...
 	$(TOOL) actionlint
-	@if command -v shellcheck >/dev/null; then shellcheck dist/ci/*.sh test/tmpdir.sh test/stages.sh .ci/run internal/cli/completion/agentry.bash; else echo "shellcheck is not here: scripts are not checked"; fi
+	shellcheck dist/ci/*.sh test/*.sh .ci/run internal/cli/completion/agentry.bash
 
 # They break when what they import changes. agentcheck is not among them: its first build takes ten minutes.
 modules: ## Run go vet in the modules below test/, for a change of names that they use
@@ -160,8 +153,7 @@ bench: bench-deps ## Measure the programs as users run them, against git and lib
 	TMPDIR=$$(test/tmpdir.sh) go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 0 ./test/performance
 
 bench-deps: ## Install what make bench compares with: git, and libyaml with Python
-	@command -v git >/dev/null && python3 -c 'import yaml; yaml.CSafeLoader' 2>/dev/null || \
-	{ $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git python3-yaml; }
+	@test/programs.sh git libyaml
 
 bench-go: ## Run the benchmarks of the packages (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $$(go list ./... | grep -v /test/performance)

@@ -26,20 +26,20 @@ import (
 type walk struct {
 	follow  roots.Walk
 	follows func(apiVersion, kind string) bool // reports whether follow needs objects of a kind
-	paths   func(s *search, name string) ([]Root, error)
+	paths   func(ctx context.Context, name string) ([]Root, error)
 }
 
 // walk returns the walk of a mode that follows custom resources.
 func (s *search) walk() walk {
 	if s.Mode == Flux {
 		w := flux.Walker{Repositories: s.Options.Repositories, Decrypt: s.decrypt, State: s.given}
-		return walk{w.Walk, flux.Follows, (*search).pathRoot}
+		return walk{w.Walk, flux.Follows, s.pathRoot}
 	}
 	w := argocd.Walker{Repositories: s.Options.Repositories, State: s.given, Plugins: s.Plugins}
 	if s.Options.Charts != nil {
 		w.Cluster = s.Options.Charts.Cluster.Name
 	}
-	return walk{w.Walk, argocd.Follows, (*search).entries}
+	return walk{w.Walk, argocd.Follows, s.entries}
 }
 
 // decrypt decrypts a file. If that fails, the result of the search is not reused.
@@ -65,17 +65,17 @@ func (f rootObjects) isCurrent(s Search) bool {
 
 // findGiven finds the ConfigMaps and Secrets that custom resources may refer to: those of the cluster's state, and
 // those that the paths of other repositories give.
-func (s *search) findGiven() error {
+func (s *search) findGiven(ctx context.Context) error {
 	s.given = s.layout.state.objects
 	var wanted []Root
 	for _, name := range s.Given {
-		found, err := s.pathRoot(path.Clean(name))
+		found, err := s.pathRoot(ctx, path.Clean(name))
 		if err != nil {
 			return err
 		}
 		wanted = append(wanted, found...)
 	}
-	built, err := s.build(wanted, func(apiVersion, kind string) bool {
+	built, err := s.build(ctx, wanted, func(apiVersion, kind string) bool {
 		return apiVersion == "v1" && (kind == "ConfigMap" || kind == "Secret")
 	})
 	for _, objects := range built {
@@ -85,17 +85,17 @@ func (s *search) findGiven() error {
 }
 
 // follow starts at the paths and finds the roots that custom resources ask for.
-func (s *search) follow(w walk) error {
+func (s *search) follow(ctx context.Context, w walk) error {
 	var paths []Root
 	for _, p := range s.Paths {
-		found, err := w.paths(s, path.Clean(p))
+		found, err := w.paths(ctx, path.Clean(p))
 		if err != nil {
 			return err
 		}
 		paths = append(paths, found...)
 	}
-	found, err := w.follow(s.ctx, paths, func(wanted ...Root) ([][]roots.Object, error) {
-		return s.build(wanted, w.follows)
+	found, err := w.follow(ctx, paths, func(wanted ...Root) ([][]roots.Object, error) {
+		return s.build(ctx, wanted, w.follows)
 	})
 	s.refuseRepositories(found)
 	s.layout.Roots = append(found, slices.SortedFunc(maps.Values(s.refused), func(a, b Root) int {
@@ -106,10 +106,10 @@ func (s *search) follow(w walk) error {
 
 // pathRoot returns the root of a path: what Flux would apply if a Kustomization named the path. A path that holds no
 // manifest has none.
-func (s *search) pathRoot(name string) ([]Root, error) {
+func (s *search) pathRoot(ctx context.Context, name string) ([]Root, error) {
 	isDir, found, err := s.isThere(name)
 	if err == nil && found {
-		found, err = s.holdsManifest(name, isDir)
+		found, err = s.holdsManifest(ctx, name, isDir)
 	}
 	if err != nil || !found {
 		return nil, err
@@ -138,26 +138,26 @@ func (s *search) isThere(name string) (isDir, found bool, err error) {
 
 // holdsManifest reports whether a path of the pipeline holds a manifest or a kustomization. Whatever cannot be read
 // counts as one: it is reported when it is built.
-func (s *search) holdsManifest(name string, isDir bool) (bool, error) {
+func (s *search) holdsManifest(ctx context.Context, name string, isDir bool) (bool, error) {
 	if isDir {
-		return s.holdsManifestBelow(name)
+		return s.holdsManifestBelow(ctx, name)
 	}
 	text, err := s.tree.ReadFile(name)
 	if err != nil {
-		return true, context.Cause(s.ctx)
+		return true, context.Cause(ctx)
 	}
 	r := manifest.Parse(manifest.File{Path: name, Data: text}, manifest.Options{})
 	return !r.IsEmpty(), nil
 }
 
 // holdsManifestBelow is holdsManifest for a folder.
-func (s *search) holdsManifestBelow(dir string) (bool, error) {
+func (s *search) holdsManifestBelow(ctx context.Context, dir string) (bool, error) {
 	if file, err := s.kustomization(dir); file != "" || err != nil {
-		return true, context.Cause(s.ctx)
+		return true, context.Cause(ctx)
 	}
 	entries, err := s.tree.List(dir)
 	if err != nil {
-		return true, context.Cause(s.ctx)
+		return true, context.Cause(ctx)
 	}
 	if slices.Contains(entries, tree.Entry{Name: chart.FileName}) {
 		return false, nil
@@ -167,9 +167,9 @@ func (s *search) holdsManifestBelow(dir string) (bool, error) {
 		switch {
 		case !manifest.IsManifestPath(e.Name) && !e.IsDir || strings.HasPrefix(e.Name, "."):
 		case e.IsDir:
-			found, err = s.holdsManifestBelow(name)
+			found, err = s.holdsManifestBelow(ctx, name)
 		case s.Mode == ArgoCD || path.Ext(name) != ".json": // Flux generates no kustomization with it
-			found, err = s.isManifest(name)
+			found, err = s.isManifest(ctx, name)
 		}
 		if found || err != nil {
 			return found, err
@@ -179,13 +179,13 @@ func (s *search) holdsManifestBelow(dir string) (bool, error) {
 }
 
 // isManifest reports whether a file contains an object, or may contain one because it cannot be read.
-func (s *search) isManifest(name string) (bool, error) {
+func (s *search) isManifest(ctx context.Context, name string) (bool, error) {
 	text, err := s.tree.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // a link to nothing
 		return false, nil
 	case err != nil:
-		return true, context.Cause(s.ctx)
+		return true, context.Cause(ctx)
 	}
 	return kustomize.IsManifest(text), nil
 }
@@ -199,7 +199,7 @@ func (s *search) isChart(dir string) (bool, error) {
 // entries returns the roots of a path in which to look for Applications. A kustomization or chart that is itself a
 // path of the pipeline is built completely, since somebody applies it. From plain files, and from kustomizations below
 // the path, only custom resources of Argo CD are taken.
-func (s *search) entries(name string) ([]Root, error) {
+func (s *search) entries(ctx context.Context, name string) ([]Root, error) {
 	isDir, found, err := s.isThere(name)
 	if err != nil || !found {
 		return nil, err
@@ -216,7 +216,7 @@ func (s *search) entries(name string) ([]Root, error) {
 	case isChart:
 		return []Root{{Name: path.Join(name, chart.FileName), Make: argocd.Chart{Path: name}}}, nil
 	}
-	if found, err = s.holdsManifest(name, isDir); err != nil {
+	if found, err = s.holdsManifest(ctx, name, isDir); err != nil {
 		return nil, err
 	}
 	var out []Root
@@ -226,10 +226,10 @@ func (s *search) entries(name string) ([]Root, error) {
 	if !isDir {
 		return out, nil
 	}
-	below := &search{Search: s.Search, ctx: s.ctx, tree: s.tree,
+	below := &search{Search: s.Search, tree: s.tree,
 		layout: &Layout{covered: s.layout.covered, refs: s.layout.refs}, named: map[string]bool{},
 		found: map[string]string{}}
-	if err := errors.Join(below.folder(name, true), below.chooseRoots()); err != nil {
+	if err := errors.Join(below.folder(name, true), below.chooseRoots(ctx)); err != nil {
 		return nil, err
 	}
 	s.layout.ChartFolders = append(s.layout.ChartFolders, below.layout.ChartFolders...)
@@ -240,7 +240,8 @@ func (s *search) entries(name string) ([]Root, error) {
 }
 
 // build builds roots in parallel and returns the objects that the walk needs. It reuses objects of the layout before.
-func (s *search) build(wanted []Root, follows func(apiVersion, kind string) bool) ([][]roots.Object, error) {
+func (s *search) build(ctx context.Context, wanted []Root,
+	follows func(apiVersion, kind string) bool) ([][]roots.Object, error) {
 	found := make([]rootObjects, len(wanted))
 	errs := make([]error, len(wanted))
 	var fresh []int
@@ -254,7 +255,7 @@ func (s *search) build(wanted []Root, follows func(apiVersion, kind string) bool
 			fresh = append(fresh, i)
 		}
 	}
-	panics.Each(len(fresh), func(k int) { i := fresh[k]; found[i], errs[i] = s.buildObjects(wanted[i], follows) })
+	panics.Each(len(fresh), func(k int) { i := fresh[k]; found[i], errs[i] = s.buildObjects(ctx, wanted[i], follows) })
 	out := make([][]roots.Object, len(wanted))
 	for i, r := range wanted {
 		s.layout.seen[r.Digest()] = found[i]
@@ -309,13 +310,14 @@ func (s *search) known(r Root) (rootObjects, bool) {
 	return before, found && before.isCurrent(s.Search)
 }
 
-func (s *search) buildObjects(r Root, follows func(apiVersion, kind string) bool) (rootObjects, error) {
+func (s *search) buildObjects(ctx context.Context, r Root,
+	follows func(apiVersion, kind string) bool) (rootObjects, error) {
 	files, done, err := s.Options.Open()
 	if err != nil {
 		return rootObjects{}, err
 	}
 	defer done()
-	b, err := s.Builds.build(s.ctx, files, r, s.Options)
+	b, err := s.Builds.build(ctx, files, r, s.Options)
 	if err != nil {
 		return rootObjects{}, fmt.Errorf("build %s: %w", r.Name, err)
 	}

@@ -143,14 +143,14 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 	if s.Before != nil && s.Before.isSame(s) {
 		return s.Before, nil
 	}
-	r := search{Search: s, ctx: ctx, tree: tree.ForSearch(ctx, s.Files),
+	r := search{Search: s, tree: tree.ForSearch(ctx, s.Files),
 		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]rootObjects{},
 			tenants: s.Options.Tenants},
 		named: map[string]bool{}, plain: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
 	if err := r.readState(); err != nil {
 		return nil, err
 	}
-	if err := r.find(); err != nil {
+	if err := r.find(ctx); err != nil {
 		return nil, err
 	}
 	for i, root := range r.layout.Roots {
@@ -161,14 +161,14 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 }
 
 // find finds the roots, when the state of the cluster is known.
-func (s *search) find() error {
+func (s *search) find(ctx context.Context) error {
 	if s.Mode != Flux && s.Mode != ArgoCD {
-		return s.search()
+		return s.search(ctx)
 	}
-	if err := s.findGiven(); err != nil {
+	if err := s.findGiven(ctx); err != nil {
 		return err
 	}
-	return s.follow(s.walk())
+	return s.follow(ctx, s.walk())
 }
 
 // isSame reports whether a search would return the same layout.
@@ -216,7 +216,6 @@ func (l *Layout) Charts() chart.Uses {
 // search is a [Search] in progress.
 type search struct {
 	Search
-	ctx     context.Context
 	tree    *tree.Tree
 	layout  *Layout
 	named   map[string]bool   // folders that are paths of the search
@@ -227,13 +226,13 @@ type search struct {
 }
 
 // search looks for kustomizations in the paths.
-func (s *search) search() error {
+func (s *search) search(ctx context.Context) error {
 	for _, p := range s.Paths {
 		if err := s.path(path.Clean(p)); err != nil {
 			return err
 		}
 	}
-	return s.chooseRoots()
+	return s.chooseRoots(ctx)
 }
 
 // path searches one of the paths.
@@ -307,12 +306,12 @@ func ignoreMissing(err error) error {
 
 // chooseRoots chooses the roots among the kustomizations: those that are paths, those that no other one refers to, and
 // the first of each circle of references.
-func (s *search) chooseRoots() error {
+func (s *search) chooseRoots(ctx context.Context) error {
 	folders := slices.Sorted(maps.Keys(s.found))
 	isBase := map[string]bool{}
 	for _, dir := range folders {
 		s.layout.covered[dir] = true
-		r, err := s.refsOf(dir)
+		r, err := s.refsOf(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -344,14 +343,14 @@ func (s *search) chooseRoots() error {
 }
 
 // refsOf returns the references of a kustomization, as far as it can be read.
-func (s *search) refsOf(dir string) (refs, error) {
+func (s *search) refsOf(ctx context.Context, dir string) (refs, error) {
 	if s.Before != nil && s.Before.tenants.Equal(s.Options.Tenants) {
 		if r, found := s.Before.refs[dir]; found && r.reads.Same(s.Files, s.Changed) {
 			s.layout.refs[dir] = r
 			return r, nil
 		}
 	}
-	t := tree.New(s.ctx, s.Files)
+	t := tree.New(ctx, s.Files)
 	found, err := kustomize.Inspect(t, dir, s.Options.Tenants, s.Options.Repositories)
 	r := refs{found, t.Reads()}
 	s.layout.refs[dir] = r

@@ -99,7 +99,7 @@ func (b *Budget) Work(ctx context.Context, bytes int64) (done func(), err error)
 
 // Pass is the part of a [Budget] that one pass uses. It is safe for concurrent use.
 type Pass struct {
-	ctx    context.Context // of the pass; its end ends all waiting
+	ctx    context.Context // of the pass, whose lifetime this is; its end ends all waiting
 	budget *Budget
 
 	mu    sync.Mutex

@@ -103,7 +103,7 @@ type Fleet struct {
 	busy     sync.WaitGroup // what Run waits for
 
 	mu        sync.Mutex
-	ctx       context.Context // ends when nothing new may begin; nil before Run
+	ctx       context.Context // of Run, for passes that alarms start; ends when nothing new may begin; nil before Run
 	passes    context.Context // of passes, which outlive ctx by up to Grace
 	ending    bool
 	defs      []*Definition        // as configured; order has what was made of folders as well

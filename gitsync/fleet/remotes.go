@@ -37,7 +37,7 @@ type remotes struct {
 	after  func(users []*instance, reason string, health bool)
 
 	mu      sync.Mutex
-	ctx     context.Context // of rounds; nil before start
+	ctx     context.Context // of rounds, which alarms start; nil before start
 	stopped bool
 	all     map[*repo.Repo]*remote
 }

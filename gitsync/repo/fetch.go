@@ -77,7 +77,7 @@ func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]T
 	if tips := r.cachedCommits(refs); tips != nil {
 		return tips, nil
 	}
-	f := &fetch{repo: r, ctx: ctx, client: r.readClient()}
+	f := &fetch{repo: r, client: r.readClient()}
 	defer f.close()
 	if known := r.listings.since(since); known != nil {
 		if known.err != nil {
@@ -91,14 +91,14 @@ func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]T
 			return tips, r.saveTips(tips)
 		}
 	}
-	if err := f.connect(); err != nil {
+	if err := f.connect(ctx); err != nil {
 		return nil, err
 	}
 	tips, err := NewRefs(r.URL(), f.adv).resolveAll(refs)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.download(refs, tips); err != nil {
+	if err := f.download(ctx, refs, tips); err != nil {
 		return tips, err
 	}
 	return tips, r.saveTips(tips)
@@ -192,23 +192,22 @@ func tipName(t Tip) string {
 // fetch is one run of Fetch. It has at most one session with the remote.
 type fetch struct {
 	repo    *Repo
-	ctx     context.Context
 	client  *transport.Client
 	session *transport.Session      // nil after use
 	adv     transport.Advertisement // of the last session
 }
 
 // connect starts a session, which serves one request for a pack.
-func (f *fetch) connect() (err error) {
+func (f *fetch) connect(ctx context.Context) (err error) {
 	f.close()
 	l := &listing{asked: time.Now()}
-	f.session, err = f.client.Start(f.ctx, transport.UploadPack)
+	f.session, err = f.client.Start(ctx, transport.UploadPack)
 	if l.err = err; err == nil {
 		f.adv = f.session.Advertised
 		l.refs = NewRefs(f.repo.URL(), f.adv)
 	}
 	f.repo.opts.observe(f.repo.url, OperationList, l.asked, err)
-	f.repo.listings.set(f.ctx, l)
+	f.repo.listings.set(ctx, l)
 	return err
 }
 
@@ -221,29 +220,29 @@ func (f *fetch) close() {
 
 // download makes the tips' commits complete in the cache: by a fetch into the existing cache if possible,
 // otherwise by a new clone.
-func (f *fetch) download(refs []Ref, tips []Tip) error {
+func (f *fetch) download(ctx context.Context, refs []Ref, tips []Tip) error {
 	r := f.repo
 	missing := f.missing(tips)
 	switch {
 	case r.objects.Damaged():
-		return f.reclone(refs, tips)
+		return f.reclone(ctx, refs, tips)
 	case len(missing) == 0:
 		return nil
 	case r.objects.Packs() == 0:
-		return f.reclone(refs, tips)
+		return f.reclone(ctx, refs, tips)
 	case r.objects.Packs() > r.opts.MaxPacks && r.compact() != nil:
-		return f.reclone(refs, tips)
+		return f.reclone(ctx, refs, tips)
 	}
-	err := f.extend(refs, missing)
+	err := f.extend(ctx, refs, missing)
 	if err == nil {
 		err = f.check(tips)
 	}
-	if err == nil || isFinal(f.ctx, err) {
+	if err == nil || isFinal(ctx, err) {
 		return err
 	}
 	// The pack was too large or incomplete; only a new clone can help.
 	r.complete.Forget()
-	return f.reclone(refs, tips)
+	return f.reclone(ctx, refs, tips)
 }
 
 // missing returns the tips whose commits are not complete in the cache.
@@ -282,7 +281,7 @@ func isFinal(ctx context.Context, err error) bool {
 
 // extend fetches into the existing cache. The history of new refs is limited to Options.Depth; known refs continue
 // from the cache.
-func (f *fetch) extend(refs []Ref, missing []Tip) error {
+func (f *fetch) extend(ctx context.Context, refs []Ref, missing []Tip) error {
 	var known, fresh []Tip
 	for _, t := range missing {
 		if _, ok := f.repo.tips[tipName(t)]; ok {
@@ -292,14 +291,14 @@ func (f *fetch) extend(refs []Ref, missing []Tip) error {
 		fresh = append(fresh, t)
 	}
 	if len(known) > 0 {
-		if err := f.request(f.repo.store, want{tips: known, maxBytes: f.repo.opts.MaxFetchBytes}); err != nil {
+		if err := f.request(ctx, f.repo.store, want{tips: known, maxBytes: f.repo.opts.MaxFetchBytes}); err != nil {
 			return err
 		}
 	}
 	if len(fresh) == 0 {
 		return nil
 	}
-	return f.request(f.repo.store, f.wantFresh(refs, fresh))
+	return f.request(ctx, f.repo.store, f.wantFresh(refs, fresh))
 }
 
 // wantFresh makes the request for refs that were never fetched. It names a commit that is not the value of a ref
@@ -339,7 +338,7 @@ func branchesToSearch(names *Refs, refs []Ref, t Tip) []Tip {
 }
 
 // reclone fetches the tips into a new repository beside the existing one, and replaces that one.
-func (f *fetch) reclone(refs []Ref, tips []Tip) error {
+func (f *fetch) reclone(ctx context.Context, refs []Ref, tips []Tip) error {
 	r := f.repo
 	wanted := slices.DeleteFunc(slices.Clone(tips), func(t Tip) bool { return !t.Exists() })
 	if len(wanted) == 0 {
@@ -351,7 +350,7 @@ func (f *fetch) reclone(refs []Ref, tips []Tip) error {
 	}
 	w := f.wantFresh(refs, wanted)
 	w.clone = true
-	if err := f.request(next, w); err != nil {
+	if err := f.request(ctx, next, w); err != nil {
 		return errors.Join(err, os.RemoveAll(next.Dir))
 	}
 	old := filepath.Join(r.home, "old")

@@ -25,9 +25,9 @@ func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
 		return false, err
 	}
 	defer unlock()
-	f := &fetch{repo: r, ctx: ctx, client: r.readClient()}
+	f := &fetch{repo: r, client: r.readClient()}
 	defer f.close()
-	if err := f.connect(); err != nil {
+	if err := f.connect(ctx); err != nil {
 		return false, err
 	}
 	tip, err := NewRefs(r.URL(), f.adv).Resolve(ref)
@@ -44,7 +44,7 @@ func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
 	if err := errors.Join(os.RemoveAll(scratch.Dir), scratch.Create(r.URL())); err != nil {
 		return false, err
 	}
-	err = f.request(scratch, w)
+	err = f.request(ctx, scratch, w)
 	if errors.Is(err, transport.ErrRefNotFound) {
 		return false, nil
 	}
@@ -72,13 +72,13 @@ func (r *Repo) IsAncestor(ctx context.Context, id, head plumbing.Hash) (bool, er
 	if found || isComplete || err != nil {
 		return found, err
 	}
-	f := &fetch{repo: r, ctx: ctx, client: r.readClient()}
+	f := &fetch{repo: r, client: r.readClient()}
 	defer f.close()
-	if err := f.connect(); err != nil {
+	if err := f.connect(ctx); err != nil {
 		return false, err
 	}
 	all := want{tips: []Tip{{Value: head, Commit: head}}, depth: allHistory, maxBytes: r.opts.MaxCloneBytes}
-	if err := f.request(r.store, all); err != nil {
+	if err := f.request(ctx, r.store, all); err != nil {
 		return false, err
 	}
 	found, _, err = r.searchHistory(id, head)

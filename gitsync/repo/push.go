@@ -39,7 +39,6 @@ func checkUpdates(updates []Update) error {
 
 // push is one run of [Pusher.Push].
 type push struct {
-	ctx     context.Context
 	client  *transport.Client
 	updates []Update
 	data    store.Packed
@@ -55,8 +54,8 @@ func newValues(updates []Update) []plumbing.Hash {
 }
 
 // run sends the pack and moves the refs.
-func (p *push) run() error {
-	session, err := p.client.Start(p.ctx, transport.ReceivePack)
+func (p *push) run(ctx context.Context) error {
+	session, err := p.client.Start(ctx, transport.ReceivePack)
 	if err != nil {
 		return p.failed(err, transport.PushReport{}, nil)
 	}
@@ -79,7 +78,7 @@ func (p *push) run() error {
 		return nil
 	}
 	_ = session.Close()
-	refs, listErr := list(p.ctx, p.client, transport.ReceivePack)
+	refs, listErr := list(ctx, p.client, transport.ReceivePack)
 	if listErr != nil {
 		return p.failed(fmt.Errorf("%w; listing the refs to learn the outcome: %w", err, listErr), report, nil)
 	}

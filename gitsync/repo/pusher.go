@@ -56,13 +56,13 @@ func (p *Pusher) Push(ctx context.Context, w *object.Writer, updates ...Update) 
 	if err := checkUpdates(updates); err != nil {
 		return fmt.Errorf("push to %s: %w", remote, err)
 	}
-	run := &push{ctx: ctx, client: c.Client, updates: updates}
+	run := &push{client: c.Client, updates: updates}
 	var err error
 	if run.data, err = w.Pack(newValues(updates)...); err != nil {
 		return fmt.Errorf("push to %s: %w", remote, err)
 	}
 	began := time.Now()
-	err = run.run()
+	err = run.run(ctx)
 	p.repo.opts.observe(p.repo.url, OperationPush, began, err)
 	if err != nil {
 		p.repo.listings.forget()

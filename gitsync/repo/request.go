@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -32,9 +33,9 @@ type want struct {
 }
 
 // request fetches one pack into st. Each session serves one request, so it starts a new session if necessary.
-func (f *fetch) request(st store.Store, w want) (err error) {
+func (f *fetch) request(ctx context.Context, st store.Store, w want) (err error) {
 	if f.session == nil {
-		if err := f.connect(); err != nil {
+		if err := f.connect(ctx); err != nil {
 			return err
 		}
 	}
@@ -46,7 +47,7 @@ func (f *fetch) request(st store.Store, w want) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := f.save(st, req, answer, w); err != nil {
+	if err := f.save(ctx, st, req, answer, w); err != nil {
 		return err
 	}
 	if w.clone {
@@ -78,7 +79,8 @@ func (f *fetch) compose(w want) transport.FetchRequest {
 
 // save stores the response. It writes the shallow boundaries before the pack: a superfluous boundary only makes
 // later packs larger, a missing one loses objects.
-func (f *fetch) save(st store.Store, req transport.FetchRequest, answer *transport.FetchAnswer, w want) error {
+func (f *fetch) save(ctx context.Context, st store.Store, req transport.FetchRequest, answer *transport.FetchAnswer,
+	w want) error {
 	shallow := map[plumbing.Hash]struct{}{}
 	for _, h := range slices.Concat(req.Shallows, answer.Shallows, f.adv.Shallows) {
 		shallow[h] = struct{}{}
@@ -88,12 +90,12 @@ func (f *fetch) save(st store.Store, req transport.FetchRequest, answer *transpo
 			return err
 		}
 	}
-	err := st.Receive(f.ctx, answer.Pack, store.Limits{
+	err := st.Receive(ctx, answer.Pack, store.Limits{
 		PackBytes: w.maxBytes, ObjectBytes: f.repo.opts.MaxObjectBytes, AllBytes: f.repo.opts.MaxUnpackedBytes,
 		Work: f.repo.opts.Budget.Work,
 	})
 	cut := answer.Err() != nil || w.clone && errors.Is(err, store.ErrBadPack)
-	if err != nil && (cut || f.ctx.Err() != nil) {
+	if err != nil && (cut || ctx.Err() != nil) {
 		return f.session.Explain("fetch", errors.Join(answer.Err(), err))
 	}
 	if err != nil {

@@ -43,7 +43,6 @@ type setSpec struct {
 // run generates the Applications of one ApplicationSet.
 type run struct {
 	*Generator
-	ctx   context.Context
 	spec  setSpec
 	bytes int
 }
@@ -65,11 +64,11 @@ func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map
 				"%.100q is not an option of Go templates", option)
 		}
 	}
-	r := &run{Generator: g, ctx: ctx, spec: of.Spec}
+	r := &run{Generator: g, spec: of.Spec}
 	var out []map[string]any
 	names := map[string]bool{}
 	for i, raw := range of.Spec.Generators {
-		made, err := r.applications(fmt.Sprintf("spec.generators[%d]", i), raw)
+		made, err := r.applications(ctx, fmt.Sprintf("spec.generators[%d]", i), raw)
 		if err != nil {
 			return nil, err
 		}
@@ -92,8 +91,8 @@ func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map
 }
 
 // applications returns the Applications of one generator.
-func (r *run) applications(field string, raw map[string]any) ([]map[string]any, error) {
-	generated, err := r.generate(field, raw, nil, 0)
+func (r *run) applications(ctx context.Context, field string, raw map[string]any) ([]map[string]any, error) {
+	generated, err := r.generate(ctx, field, raw, nil, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +105,11 @@ func (r *run) applications(field string, raw map[string]any) ([]map[string]any, 
 	for i, params := range generated.sets {
 		jobs[i], patches[i] = job{template, params}, job{r.spec.TemplatePatch, params}
 	}
-	made, err := r.expand("spec.template", jobs)
+	made, err := r.expand(ctx, "spec.template", jobs)
 	if err != nil {
 		return nil, err
 	}
-	texts, err := r.expand("spec.templatePatch", patches)
+	texts, err := r.expand(ctx, "spec.templatePatch", patches)
 	if err != nil {
 		return nil, err
 	}

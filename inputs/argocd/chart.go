@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -16,7 +17,7 @@ import (
 )
 
 // remoteChart fetches and renders a chart. A repository URL without a scheme is an OCI registry.
-func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
+func (b *build) remoteChart(ctx context.Context, s *Source) ([]manifest.Built, error) {
 	source := chart.Source{URL: s.RepoURL, Name: s.Chart, Version: s.TargetRevision}
 	if s.isOCI() || !strings.Contains(s.RepoURL, "://") {
 		source.URL, source.Name = chart.Scheme+path.Join(strings.TrimPrefix(s.RepoURL, chart.Scheme), s.Chart), ""
@@ -24,31 +25,31 @@ func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
 	if err := b.canRender(s); err != nil {
 		return nil, err
 	}
-	files, err := b.opts.Charts.Fetch(b.ctx, source)
+	files, err := b.opts.Charts.Fetch(ctx, source)
 	if away, ok := errors.AsType[*chart.Error](err); ok {
 		return nil, new(diag.BuildFailed.At(s.Field+".repoURL", "%s", away.Error()).Because(away.Cause()))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b.render(s, &chart.Local{Files: files}, inChart(files), func(string) manifest.Origin {
+	return b.render(ctx, s, &chart.Local{Files: files}, inChart(files), func(string) manifest.Origin {
 		return inResource{by: b.root.RequestedBy}
 	})
 }
 
 // chart renders a chart in a Git repository.
-func (b *build) chart(s *Source, in repository, folder string) ([]manifest.Built, error) {
+func (b *build) chart(ctx context.Context, s *Source, in repository, folder string) ([]manifest.Built, error) {
 	if err := b.canRender(s); err != nil {
 		return nil, err
 	}
-	local, err := b.opts.Charts.Folder(b.ctx, b.files, folder, chart.ArgoCD)
-	if _, ok := errors.AsType[*diag.Diagnostic](err); ok || err != nil && b.ctx.Err() != nil {
+	local, err := b.opts.Charts.Folder(ctx, b.files, folder, chart.ArgoCD)
+	if _, ok := errors.AsType[*diag.Diagnostic](err); ok || err != nil && ctx.Err() != nil {
 		return nil, err
 	}
 	if err != nil {
 		return nil, problem(s.Field+".path", "", "%s", err)
 	}
-	return b.render(s, local, inRepository("", in, path.Clean(s.Path)), func(template string) manifest.Origin {
+	return b.render(ctx, s, local, inRepository("", in, path.Clean(s.Path)), func(template string) manifest.Origin {
 		name, _ := local.File(template)
 		return kustomize.InFile(b.opts.Open, name)
 	})
@@ -62,7 +63,7 @@ func (b *build) canRender(s *Source) error {
 }
 
 // render renders a chart and keeps the kinds that agentry reads.
-func (b *build) render(s *Source, local *chart.Local, own fileSource,
+func (b *build) render(ctx context.Context, s *Source, local *chart.Local, own fileSource,
 	origin func(template string) manifest.Origin) ([]manifest.Built, error) {
 	r := &release{Source: s, env: newEnv(b.app, s), own: own, refs: b.refs}
 	if s.Helm != nil {
@@ -75,7 +76,7 @@ func (b *build) render(s *Source, local *chart.Local, own fileSource,
 	if err != nil {
 		return nil, err
 	}
-	docs, err := b.opts.Charts.Workers.Render(b.ctx, release)
+	docs, err := b.opts.Charts.Workers.Render(ctx, release)
 	name := cmp.Or(s.Chart, path.Base(s.Path))
 	if failed, ok := errors.AsType[*helm.Failure](err); ok {
 		return nil, problem(s.Field, "", "chart %s: %s", name, failed)

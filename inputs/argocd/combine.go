@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,13 +14,14 @@ type combination struct {
 }
 
 // child returns the parameter sets of the i-th generator of a combination.
-func (r *run) child(field string, c combination, i int, params map[string]any, nesting int) ([]map[string]any, error) {
-	made, err := r.generate(fmt.Sprintf("%s.generators[%d]", field, i), c.Generators[i], params, nesting+1)
+func (r *run) child(ctx context.Context, field string, c combination, i int, params map[string]any,
+	nesting int) ([]map[string]any, error) {
+	made, err := r.generate(ctx, fmt.Sprintf("%s.generators[%d]", field, i), c.Generators[i], params, nesting+1)
 	return made.sets, err
 }
 
 // matrix returns every pair of parameter sets of two generators. The second generator can use parameters of the first.
-func (r *run) matrix(field string, raw map[string]any, nesting int) ([]map[string]any, error) {
+func (r *run) matrix(ctx context.Context, field string, raw map[string]any, nesting int) ([]map[string]any, error) {
 	var spec combination
 	if err := convert(raw, field, &spec); err != nil {
 		return nil, err
@@ -27,13 +29,13 @@ func (r *run) matrix(field string, raw map[string]any, nesting int) ([]map[strin
 	if len(spec.Generators) != 2 {
 		return nil, problem(field+".generators", "", "a matrix needs two generators, and has %d", len(spec.Generators))
 	}
-	first, err := r.child(field, spec, 0, nil, nesting)
+	first, err := r.child(ctx, field, spec, 0, nil, nesting)
 	if err != nil {
 		return nil, err
 	}
 	var out []map[string]any
 	for _, a := range first {
-		second, err := r.child(field, spec, 1, a, nesting)
+		second, err := r.child(ctx, field, spec, 1, a, nesting)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +74,7 @@ func mergeTexts(field string, a, b map[string]any) (map[string]any, error) {
 
 // merge returns the parameter sets of the first generator, each changed by the sets of the other generators that have
 // the same values for the merge keys.
-func (r *run) merge(field string, raw map[string]any, nesting int) ([]map[string]any, error) {
+func (r *run) merge(ctx context.Context, field string, raw map[string]any, nesting int) ([]map[string]any, error) {
 	var spec combination
 	if err := convert(raw, field, &spec); err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func (r *run) merge(field string, raw map[string]any, nesting int) ([]map[string
 	var out []map[string]any
 	index := map[string]int{} // in out, by the values of the merge keys
 	for i := range spec.Generators {
-		sets, err := r.child(field, spec, i, nil, nesting)
+		sets, err := r.child(ctx, field, spec, i, nil, nesting)
 		if err != nil {
 			return nil, err
 		}

@@ -156,8 +156,8 @@ func (c Chart) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.
 	app := &Application{Metadata: Metadata{Name: "apps"},
 		Spec: ApplicationSpec{Sources: []Source{{Path: c.Path}},
 			Destination: Destination{Server: InCluster, Namespace: ownNamespace}}}
-	b := &build{ctx: ctx, app: app, root: r, opts: opts, files: t}
-	docs, err := b.chart(&app.Spec.Sources[0], repository{t, "."}, c.Path)
+	b := &build{app: app, root: r, opts: opts, files: t}
+	docs, err := b.chart(ctx, &app.Spec.Sources[0], repository{t, "."}, c.Path)
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && failed.File == "" {
 		d := *failed
 		d.File, d.Path = r.Name, strings.TrimPrefix(d.Path, ".path")

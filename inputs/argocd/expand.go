@@ -19,14 +19,14 @@ type job struct {
 }
 
 // expand executes the templates of all jobs in one request.
-func (r *run) expand(field string, jobs []job) ([]any, error) {
+func (r *run) expand(ctx context.Context, field string, jobs []job) ([]any, error) {
 	if !r.spec.GoTemplate {
-		return r.replace(field, jobs)
+		return r.replace(ctx, field, jobs)
 	}
 	texts := helm.Texts{Options: r.spec.GoTemplateOptions}
 	for _, j := range jobs {
 		texts.Data = append(texts.Data, j.params)
-		if err := r.charge(sizeOf(j.value)+sizeOf(j.params), field); err != nil {
+		if err := r.charge(ctx, sizeOf(j.value)+sizeOf(j.params), field); err != nil {
 			return nil, err
 		}
 		_, err := rewrite(j.value, field, func(at, text string) (string, error) {
@@ -39,7 +39,7 @@ func (r *run) expand(field string, jobs []job) ([]any, error) {
 			return nil, err
 		}
 	}
-	results, err := r.execute(field, texts)
+	results, err := r.execute(ctx, field, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (r *run) expand(field string, jobs []job) ([]any, error) {
 			if len(j.params) > 0 && strings.Contains(text, "{{") {
 				text, results = results[0], results[1:]
 			}
-			return text, r.charge(len(text), field)
+			return text, r.charge(ctx, len(text), field)
 		}); err != nil {
 			return nil, err
 		}
@@ -57,14 +57,14 @@ func (r *run) expand(field string, jobs []job) ([]any, error) {
 	return out, nil
 }
 
-func (r *run) execute(field string, texts helm.Texts) ([]string, error) {
+func (r *run) execute(ctx context.Context, field string, texts helm.Texts) ([]string, error) {
 	if len(texts.List) == 0 {
 		return nil, nil
 	}
 	if r.Execute == nil {
 		return nil, refused(field, "commit the Applications that it generates", "Go templates are not executed here")
 	}
-	out, err := r.Execute(r.ctx, texts)
+	out, err := r.Execute(ctx, texts)
 	if failed, ok := errors.AsType[*helm.Failure](err); ok {
 		at := failed.Template
 		if at == "" {
@@ -76,7 +76,7 @@ func (r *run) execute(field string, texts helm.Texts) ([]string, error) {
 }
 
 // replace replaces {{name}} by parameters, as ApplicationSets without goTemplate do.
-func (r *run) replace(field string, jobs []job) ([]any, error) {
+func (r *run) replace(ctx context.Context, field string, jobs []job) ([]any, error) {
 	out := make([]any, len(jobs))
 	for i, j := range jobs {
 		var err error
@@ -85,7 +85,7 @@ func (r *run) replace(field string, jobs []job) ([]any, error) {
 			if !ok {
 				return "", problem(at, "", "the template has {{ without }}, or its result is too large")
 			}
-			return text, r.charge(len(text), field)
+			return text, r.charge(ctx, len(text), field)
 		}); err != nil {
 			return nil, err
 		}
@@ -158,13 +158,13 @@ func rewrite(value any, at string, text func(at, text string) (string, error)) (
 
 // charge counts the bytes produced for an ApplicationSet. It returns an error if they exceed the limit or the context
 // has ended.
-func (r *run) charge(bytes int, field string) error {
+func (r *run) charge(ctx context.Context, bytes int, field string) error {
 	if r.bytes += bytes; r.bytes > maxBytes {
 		return problem(field, "split the ApplicationSet", "generators and templates produce more than %d MiB",
 			maxBytes>>20)
 	}
-	if r.ctx.Err() != nil {
-		return context.Cause(r.ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,7 +25,8 @@ const maxNesting = 2
 
 // generate returns the parameter sets of one generator. Its strings are templates that can use params, the parameters
 // of the generator that it is combined with.
-func (r *run) generate(field string, raw, params map[string]any, nesting int) (generatorResult, error) {
+func (r *run) generate(ctx context.Context, field string, raw, params map[string]any, nesting int) (generatorResult,
+	error) {
 	kind, err := kindOf(field, raw)
 	if err != nil {
 		return generatorResult{}, err
@@ -40,7 +42,7 @@ func (r *run) generate(field string, raw, params map[string]any, nesting int) (g
 		}
 	}
 	if len(params) > 0 {
-		filled, err := r.expand(field, []job{{raw, params}})
+		filled, err := r.expand(ctx, field, []job{{raw, params}})
 		if err != nil {
 			return generatorResult{}, err
 		}
@@ -51,7 +53,7 @@ func (r *run) generate(field string, raw, params map[string]any, nesting int) (g
 		return generatorResult{}, problem(field+"."+kind, "compare it with Argo CD's reference",
 			"has a value of the wrong type")
 	}
-	sets, err := r.generateKind(field+"."+kind, kind, spec, nesting)
+	sets, err := r.generateKind(ctx, field+"."+kind, kind, spec, nesting)
 	if err != nil {
 		return generatorResult{}, err
 	}
@@ -89,7 +91,8 @@ func kindOf(field string, raw map[string]any) (string, error) {
 }
 
 // generateKind returns the parameter sets of a generator of a kind.
-func (r *run) generateKind(field, kind string, spec map[string]any, nesting int) ([]map[string]any, error) {
+func (r *run) generateKind(ctx context.Context, field, kind string, spec map[string]any,
+	nesting int) ([]map[string]any, error) {
 	combines := kind == "matrix" || kind == "merge"
 	if combines && nesting == maxNesting {
 		return nil, problem(field, "", "matrix and merge can be nested only once")
@@ -98,13 +101,13 @@ func (r *run) generateKind(field, kind string, spec map[string]any, nesting int)
 	case "list":
 		return r.list(field, spec)
 	case "clusters":
-		return r.clusters(field, spec)
+		return r.clusters(ctx, field, spec)
 	case "git":
-		return r.git(field, spec)
+		return r.git(ctx, field, spec)
 	case "matrix":
-		return r.matrix(field, spec, nesting)
+		return r.matrix(ctx, field, spec, nesting)
 	case "merge":
-		return r.merge(field, spec, nesting)
+		return r.merge(ctx, field, spec, nesting)
 	case "scmProvider", "pullRequest", "clusterDecisionResource", "plugin":
 		return nil, refused(
 			field, "commit the Applications that it generates, or use a list, files or folders of Git, or clusters",
@@ -166,7 +169,7 @@ func flatElement(field string, element map[string]any) (map[string]any, error) {
 
 // clusters returns a parameter set for each cluster that Argo CD knows. Its own cluster has no labels, so any selector
 // leaves it out.
-func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, error) {
+func (r *run) clusters(ctx context.Context, field string, raw map[string]any) ([]map[string]any, error) {
 	var spec struct {
 		Selector Selector          `json:"selector"`
 		Values   map[string]string `json:"values"`
@@ -199,7 +202,7 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 			out = append(out, c.params(r.spec.GoTemplate))
 		}
 	}
-	if err := r.values(field, spec.Values, out); err != nil {
+	if err := r.values(ctx, field, spec.Values, out); err != nil {
 		return nil, err
 	}
 	if spec.FlatList {
@@ -223,7 +226,7 @@ func undeclared(field, format string, args ...any) error {
 }
 
 // values adds a generator's extra values to its sets. They may be templates that use the parameters of the set.
-func (r *run) values(field string, values map[string]string, sets []map[string]any) error {
+func (r *run) values(ctx context.Context, field string, values map[string]string, sets []map[string]any) error {
 	if len(values) == 0 {
 		return nil
 	}
@@ -235,7 +238,7 @@ func (r *run) values(field string, values map[string]string, sets []map[string]a
 	for i, set := range sets {
 		jobs[i] = job{of, set}
 	}
-	filled, err := r.expand(field+".values", jobs)
+	filled, err := r.expand(ctx, field+".values", jobs)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +32,7 @@ type gitItem struct {
 }
 
 // git returns a parameter set for each folder, or for each map in each file.
-func (r *run) git(field string, raw map[string]any) ([]map[string]any, error) {
+func (r *run) git(ctx context.Context, field string, raw map[string]any) ([]map[string]any, error) {
 	var spec gitSpec
 	if err := convert(raw, field, &spec); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func (r *run) git(field string, raw map[string]any) ([]map[string]any, error) {
 	if err != nil {
 		return nil, readProblem(field, err)
 	}
-	return out, r.values(field, spec.Values, out)
+	return out, r.values(ctx, field, spec.Values, out)
 }
 
 // readProblem turns an error from reading a tree into a problem if the content of the tree is to blame.

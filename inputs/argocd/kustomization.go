@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"bytes"
+	"context"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // kustomization builds a kustomization with the Application's changes.
-func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error) {
+func (b *build) kustomization(ctx context.Context, s *Source, folder string) ([]manifest.Built, error) {
 	field := s.Field + ".kustomize"
 	charts := b.opts.Charts
 	request := kustomize.Request{Folder: folder, PassThrough: b.opts.PassThrough, Tenants: b.opts.Tenants,
@@ -42,7 +43,7 @@ func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error
 			charts = &own
 		}
 	}
-	return kustomize.Build(b.ctx, b.files, request,
+	return kustomize.Build(ctx, b.files, request,
 		kustomize.Options{Kustomize: b.opts.Kustomize, Open: b.opts.Open, Charts: charts,
 			Repositories: b.opts.Repositories, Warn: b.opts.Warn})
 }

@@ -30,7 +30,6 @@ var _ roots.Maker = applicationMaker{}
 
 // build is the build of one Application.
 type build struct {
-	ctx   context.Context
 	app   *Application
 	root  roots.Root
 	opts  roots.Options
@@ -46,7 +45,7 @@ type build struct {
 // one wins.
 func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built,
 	error) {
-	b := &build{ctx: ctx, app: &m.Application, root: r, opts: opts, files: t, known: m.Repositories,
+	b := &build{app: &m.Application, root: r, opts: opts, files: t, known: m.Repositories,
 		refs: map[string]repository{}, plugins: m.Plugins}
 	for _, s := range m.Spec.Sources {
 		if s.Ref == "" {
@@ -64,7 +63,7 @@ func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, 
 		if s.IsReference() {
 			continue
 		}
-		docs, err := b.source(s)
+		docs, err := b.source(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -136,12 +135,12 @@ func (b *build) nothing() error {
 }
 
 // source builds the objects of one source.
-func (b *build) source(s *Source) ([]manifest.Built, error) {
+func (b *build) source(ctx context.Context, s *Source) ([]manifest.Built, error) {
 	if err := b.checkPlugin(s); err != nil {
 		return nil, err
 	}
 	if s.Chart != "" || s.isOCI() {
-		return b.remoteChart(s)
+		return b.remoteChart(ctx, s)
 	}
 	top, err := find(b.known, s.Field+".repoURL", s.RepoURL)
 	if err != nil {
@@ -163,9 +162,9 @@ func (b *build) source(s *Source) ([]manifest.Built, error) {
 	case err != nil:
 		return nil, err
 	case kind == kustomization:
-		return b.kustomization(s, folder)
+		return b.kustomization(ctx, s, folder)
 	case kind == chartFolder:
-		return b.chart(s, in, folder)
+		return b.chart(ctx, s, in, folder)
 	}
 	return b.directory(s, folder)
 }

@@ -56,10 +56,10 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 	seen := map[string][]roots.Object{} // by digest of the root
 	var clusters []Cluster
 	for pass := 0; ; pass++ {
-		r := &walk{Walker: w, ctx: ctx, build: build, seen: seen, clusters: clusters, found: map[string]Cluster{},
+		r := &walk{Walker: w, build: build, seen: seen, clusters: clusters, found: map[string]Cluster{},
 			known: map[string]any{}, tenants: map[string]bool{}, chains: map[string]*roots.Chain{},
 			endless: map[string]bool{}}
-		if err := r.follow(paths); err != nil {
+		if err := r.follow(ctx, paths); err != nil {
 			return nil, err
 		}
 		before := clusters
@@ -75,7 +75,6 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 // walk is one pass of a walk, with the clusters that earlier passes have found.
 type walk struct {
 	Walker
-	ctx      context.Context
 	build    roots.Builder
 	seen     map[string][]roots.Object
 	clusters []Cluster
@@ -97,7 +96,7 @@ func (r *walk) sortedClusters(yield func(Cluster) bool) {
 }
 
 // follow builds roots, then the roots that they ask for, and so on.
-func (r *walk) follow(next []roots.Root) error {
+func (r *walk) follow(ctx context.Context, next []roots.Root) error {
 	for _, o := range r.State {
 		if o.Namespace = cmp.Or(o.Namespace, ownNamespace); IsCluster(o.Value) {
 			r.requested(o)
@@ -120,8 +119,8 @@ func (r *walk) follow(next []roots.Root) error {
 		}
 		var more []roots.Root
 		for _, root := range next {
-			if r.ctx.Err() != nil {
-				return context.Cause(r.ctx)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
 			for _, o := range r.seen[root.Digest()] {
 				o.Namespace = cmp.Or(o.Namespace, root.Namespace, ownNamespace)

@@ -15,7 +15,6 @@ type Decrypt func(context.Context, sops.File) (sops.Decrypted, error)
 
 // reader reads the ConfigMaps and Secrets that Kustomizations and HelmReleases refer to, including encrypted ones.
 type reader struct {
-	ctx     context.Context
 	decrypt Decrypt
 	err     error // the first error of decrypt
 }
@@ -24,12 +23,12 @@ type reader struct {
 func isEncrypted(object map[string]any) bool { return object["sops"] != nil }
 
 // open decrypts an object, or returns why it cannot be decrypted.
-func (r *reader) open(object map[string]any) (clear map[string]any, failed sops.Decrypted) {
+func (r *reader) open(ctx context.Context, object map[string]any) (clear map[string]any, failed sops.Decrypted) {
 	text, err := yaml.Marshal(object)
 	if err != nil || r.decrypt == nil {
 		return nil, sops.Decrypted{Reason: "nothing is decrypted here"}
 	}
-	opened, err := r.decrypt(r.ctx, sops.File{Format: sops.YAML, Data: text, IsBuilt: true})
+	opened, err := r.decrypt(ctx, sops.File{Format: sops.YAML, Data: text, IsBuilt: true})
 	if r.err = cmp.Or(r.err, err); err != nil || opened.Reason != "" {
 		return nil, opened
 	}

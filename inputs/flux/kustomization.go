@@ -2,6 +2,7 @@ package flux
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -132,8 +133,8 @@ func (k *kustomization) checkDecryption() error {
 // variables returns the variables of spec.postBuild, or nil if nothing is substituted. An object that is missing or
 // cannot be decrypted is a problem, and its variables stay as ${NAME}. If a key server may answer later, that is an
 // error. Secret are values of Secrets that were put into the objects, by kind/namespace/name.
-func (k *kustomization) variables(objects Objects, secret map[string]map[string]string, read *reader) (
-	found *roots.Variables, problems []*diag.Diagnostic, err error) {
+func (k *kustomization) variables(ctx context.Context, objects Objects, secret map[string]map[string]string,
+	read *reader) (found *roots.Variables, problems []*diag.Diagnostic, err error) {
 	if k.spec.PostBuild == nil {
 		return nil, nil, nil
 	}
@@ -163,7 +164,7 @@ func (k *kustomization) variables(objects Objects, secret map[string]map[string]
 		in := fmt.Sprintf("%s %s/%s", ref.Kind, k.namespace(), ref.Name)
 		wasEncrypted := isEncrypted(object)
 		if wasEncrypted {
-			clear, failed := read.open(object)
+			clear, failed := read.open(ctx, object)
 			if clear == nil {
 				p := undecrypted(field, ref.Kind, k.namespace(), ref.Name, failed)
 				if failed.IsUncertain {

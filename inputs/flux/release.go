@@ -31,7 +31,7 @@ type Release struct {
 var _ roots.Maker = Release{}
 
 // release returns the root that a HelmRelease asks for, or a refused one.
-func (r *run) release(o roots.Object) roots.Root {
+func (r *run) release(ctx context.Context, o roots.Object) roots.Root {
 	by := &roots.CustomResource{Object: o.Object, Built: o.Built, Prefix: "spec."}
 	root := roots.Root{Name: by.Name(), RequestedBy: by}
 	h, err := parseRelease(by)
@@ -79,7 +79,7 @@ func (r *run) release(o roots.Object) roots.Root {
 		if !isEncrypted(object) {
 			continue
 		}
-		clear, failed := r.open(object)
+		clear, failed := r.open(ctx, object)
 		if clear != nil {
 			m.Objects[ref.id(h.Metadata.Namespace)], m.Encrypted[ref.id(h.Metadata.Namespace)] = clear, true
 			continue

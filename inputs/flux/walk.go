@@ -48,7 +48,7 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 	if err != nil {
 		return nil, err
 	}
-	run := &run{Walker: w, reader: reader{ctx: ctx, decrypt: w.Decrypt}, objects: map[string]map[string]any{},
+	run := &run{Walker: w, reader: reader{decrypt: w.Decrypt}, objects: map[string]map[string]any{},
 		unknown: map[string]*diag.Diagnostic{}, secret: map[string]map[string]string{},
 		known: map[string]*kustomization{}, releases: map[string]foundRelease{}, rendered: map[string]bool{},
 		endless: map[string]bool{}, warned: map[string]bool{}, state: map[string]map[string]any{}}
@@ -56,19 +56,19 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		run.state[o.Kind+"/"+orDefault(o.Namespace)+"/"+o.Name] = o.Value
 	}
 	for i, path := range paths {
-		if !run.replace(path, given[i]) {
+		if !run.replace(ctx, path, given[i]) {
 			run.roots = append(run.roots, path)
-			run.add(given[i], nil)
+			run.add(ctx, given[i], nil)
 		}
 	}
 	for round := 0; err == nil && len(run.waiting)+len(run.releases) > 0; round++ {
 		switch {
 		case round == maxRounds || len(run.known)+len(run.rendered) > maxResources:
-			run.refuseRest()
+			run.refuseRest(ctx)
 		case len(run.waiting) > 0: // before charts, which may need what Kustomizations give
-			err = run.followKustomizations(build)
+			err = run.followKustomizations(ctx, build)
 		default:
-			err = run.followReleases(build)
+			err = run.followReleases(ctx, build)
 		}
 	}
 	if err != nil {
@@ -102,46 +102,46 @@ type foundRelease struct {
 }
 
 // followKustomizations builds the Kustomizations that can be built now.
-func (r *run) followKustomizations(build roots.Builder) error {
+func (r *run) followKustomizations(ctx context.Context, build roots.Builder) error {
 	wanted := r.next()
-	next := r.rootsOf(wanted)
+	next := r.rootsOf(ctx, wanted)
 	given, err := build(next...)
 	if err == nil {
-		err = r.again(wanted, next, given, build)
+		err = r.again(ctx, wanted, next, given, build)
 	}
 	r.roots = append(r.roots, next...)
 	for i, objects := range given {
-		r.add(objects, wanted[i].chain)
+		r.add(ctx, objects, wanted[i].chain)
 	}
 	return err
 }
 
 // followReleases renders the HelmReleases that were found. Of what their charts give, only custom resources of Flux are
 // followed: the ConfigMaps and Secrets of a chart may hold what its values take from Secrets.
-func (r *run) followReleases(build roots.Builder) error {
+func (r *run) followReleases(ctx context.Context, build roots.Builder) error {
 	var next []roots.Root
 	var chains []*roots.Chain
 	for _, id := range slices.Sorted(maps.Keys(r.releases)) {
-		next, chains = append(next, r.release(r.releases[id].Object)), append(chains, r.releases[id].chain)
+		next, chains = append(next, r.release(ctx, r.releases[id].Object)), append(chains, r.releases[id].chain)
 		r.rendered[id] = true
 	}
 	clear(r.releases)
 	given, err := build(next...)
 	r.roots = append(r.roots, next...)
 	for i, objects := range given {
-		r.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.APIVersion == "v1" }),
+		r.add(ctx, slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.APIVersion == "v1" }),
 			chains[i])
 	}
 	return err
 }
 
 // refuseRest refuses what is left to follow.
-func (r *run) refuseRest() {
+func (r *run) refuseRest(ctx context.Context) {
 	for _, k := range r.waiting {
 		r.refuseEndless(k.emptyRoot(), "Kustomizations")
 	}
 	for _, o := range r.releases {
-		r.refuseEndless(r.release(o.Object), "HelmReleases")
+		r.refuseEndless(r.release(ctx, o.Object), "HelmReleases")
 	}
 	r.waiting, r.releases = nil, nil
 }
@@ -183,11 +183,11 @@ func (r *run) inInputs(kind, namespace, name string) map[string]any {
 }
 
 // replace reports whether Kustomizations in a path build the path itself. If so, only they are followed.
-func (r *run) replace(path roots.Root, objects []roots.Object) bool {
+func (r *run) replace(ctx context.Context, path roots.Root, objects []roots.Object) bool {
 	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, unknown: r.unknown,
 		secret: r.secret, known: map[string]*kustomization{}, releases: map[string]foundRelease{}}
 	// A tenant must not replace the path of all.
-	own.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.Tenant != "" }), nil)
+	own.add(ctx, slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.Tenant != "" }), nil)
 	replaced := false
 	for _, k := range own.waiting {
 		if top, err := own.repository(k); err == nil && k.root(top, nil).Folder == path.Folder &&
@@ -209,7 +209,7 @@ func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 }
 
 // add records the objects of a root, which by asks for, if anything does.
-func (r *run) add(objects []roots.Object, by *roots.Chain) {
+func (r *run) add(ctx context.Context, objects []roots.Object, by *roots.Chain) {
 	for _, o := range objects {
 		o.Namespace = orDefault(o.Namespace)
 		id := o.Kind + "/" + o.Namespace + "/" + o.Name
@@ -217,7 +217,7 @@ func (r *run) add(objects []roots.Object, by *roots.Chain) {
 		if group, _, _ := strings.Cut(o.APIVersion, "/"); group == helmReleaseGroup && o.Kind == "HelmRelease" &&
 			!r.rendered[o.Namespace+"/"+o.Name] {
 			release := foundRelease{o, &roots.Chain{Of: chartOf(o), By: by}}
-			if r.leadsOn(release.chain, func() roots.Root { return r.release(o) }, "HelmReleases") {
+			if r.leadsOn(release.chain, func() roots.Root { return r.release(ctx, o) }, "HelmReleases") {
 				r.releases[o.Namespace+"/"+o.Name] = release
 			}
 		}
@@ -295,10 +295,10 @@ func (r *run) next() []*kustomization {
 	return now
 }
 
-func (r *run) rootsOf(list []*kustomization) []roots.Root {
+func (r *run) rootsOf(ctx context.Context, list []*kustomization) []roots.Root {
 	out := make([]roots.Root, len(list))
 	for i, k := range list {
-		out[i] = r.root(k)
+		out[i] = r.root(ctx, k)
 	}
 	return out
 }
@@ -306,7 +306,8 @@ func (r *run) rootsOf(list []*kustomization) []roots.Root {
 // again builds those of the Kustomizations again that missed an object which one of them yields, such as the
 // ConfigMap that a Kustomization itself applies: in a cluster it is there from the second time on. It changes next and
 // given, the roots and their objects.
-func (r *run) again(list []*kustomization, next []roots.Root, given [][]roots.Object, build roots.Builder) error {
+func (r *run) again(ctx context.Context, list []*kustomization, next []roots.Root, given [][]roots.Object,
+	build roots.Builder) error {
 	yielded := map[string]roots.Object{}
 	for _, objects := range given {
 		for _, o := range objects {
@@ -339,7 +340,7 @@ func (r *run) again(list []*kustomization, next []roots.Root, given [][]roots.Ob
 			}
 		}
 		before := slices.DeleteFunc(slices.Clone(next[i].Warnings), isMissing)
-		next[i] = r.root(list[i])
+		next[i] = r.root(ctx, list[i])
 		next[i].Warnings = append(before, next[i].Warnings...)
 		wanted = append(wanted, next[i])
 	}
@@ -354,13 +355,13 @@ func (r *run) again(list []*kustomization, next []roots.Root, given [][]roots.Ob
 }
 
 // root returns the root that a Kustomization builds, or a refused one.
-func (r *run) root(k *kustomization) roots.Root {
+func (r *run) root(ctx context.Context, k *kustomization) roots.Root {
 	top, err := r.repository(k)
 	if err == nil {
 		err = k.checkDecryption()
 	}
 	if err == nil {
-		variables, problems, failed := k.variables(r.object, r.secret, &r.reader)
+		variables, problems, failed := k.variables(ctx, r.object, r.secret, &r.reader)
 		if err = failed; err == nil {
 			root := k.root(top, variables)
 			root.PostBuild = k.postBuild(r.object)

@@ -104,17 +104,17 @@ func (c *checker) build(ctx context.Context, folder string, opts Options) ([]man
 	if c.request.Tenants.IsSet() {
 		c.traceAll()
 	}
-	b := &builder{checker: c, ctx: ctx, root: root, folder: folder, opts: opts}
+	b := &builder{checker: c, root: root, folder: folder, opts: opts}
 	isNeeded := c.needsTrace(root)
 	if !isNeeded && !opts.trace {
-		docs, err := b.run(0)
+		docs, err := b.run(ctx, 0)
 		return docs, b.exceeded(err)
 	}
 	cpu := time.Duration(0)
 	if !isNeeded {
 		cpu = maxTracing
 	}
-	docs, err := b.run(cpu, types.OriginAnnotations, types.TransformerAnnotations)
+	docs, err := b.run(ctx, cpu, types.OriginAnnotations, types.TransformerAnnotations)
 	if err = b.exceeded(err); !isNeeded {
 		return docs, err
 	}
@@ -125,7 +125,7 @@ func (c *checker) build(ctx context.Context, folder string, opts Options) ([]man
 		return docs, err
 	}
 	// A patch or replacement copied kustomize's trace annotations, so they are in the result.
-	plain, err := b.run(0)
+	plain, err := b.run(ctx, 0)
 	authors := allAuthors(docs)
 	for i := range plain {
 		if len(docs) == len(plain) {
@@ -179,7 +179,6 @@ func allAuthors(docs []manifest.Built) []manifest.Author {
 // builder builds one checked kustomization.
 type builder struct {
 	*checker
-	ctx    context.Context
 	root   *file
 	folder string
 	opts   Options
@@ -200,8 +199,8 @@ func (b *builder) exceeded(err error) error {
 }
 
 // run runs kustomize with additional options of buildMetadata.
-func (b *builder) run(cpu time.Duration, annotations ...string) ([]manifest.Built, error) {
-	if err := context.Cause(b.ctx); err != nil {
+func (b *builder) run(ctx context.Context, cpu time.Duration, annotations ...string) ([]manifest.Built, error) {
+	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	annotated := b.root.Kustomization
@@ -225,13 +224,13 @@ func (b *builder) run(cpu time.Duration, annotations ...string) ([]manifest.Buil
 	}
 	b.changed[b.root.name] = []byte(marshal(annotated))
 	view := &files{tree: b.tree, checked: b.files, changed: b.changed}
-	result, err := b.opts.Kustomize.Build(b.ctx, b.filled(job, view), cpu, view.open)
+	result, err := b.opts.Kustomize.Build(ctx, b.filled(job, view), cpu, view.open)
 	if err == nil && result.Refusal != "" && view.failed == nil && job.Renames {
 		// If kustomize cannot add names to some object, build without them.
 		job.Renames, annotated.Transformers = false, b.root.Transformers
 		b.changed[b.root.name] = []byte(marshal(annotated))
 		view = &files{tree: b.tree, checked: b.files, changed: b.changed}
-		result, err = b.opts.Kustomize.Build(b.ctx, b.filled(job, view), cpu, view.open)
+		result, err = b.opts.Kustomize.Build(ctx, b.filled(job, view), cpu, view.open)
 	}
 	switch {
 	case err != nil:
@@ -239,7 +238,7 @@ func (b *builder) run(cpu time.Duration, annotations ...string) ([]manifest.Buil
 	case view.failed != nil:
 		return nil, explain(view.failed, b.root.name)
 	case result.Refusal != "":
-		return nil, b.explain(result.Refusal)
+		return nil, b.explain(ctx, result.Refusal)
 	case result.Problem != "":
 		return nil, failed(b.root.name, result.Problem, result.Hint)
 	}

@@ -2,6 +2,7 @@ package kustomize
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"path"
@@ -83,7 +84,7 @@ func causes() []cause {
 }
 
 // explain says why kustomize refused the kustomization. A broken file takes precedence over other causes.
-func (b *builder) explain(refusal string) error {
+func (b *builder) explain(ctx context.Context, refusal string) error {
 	c, at, field := b.checker, b.root, ""
 	for _, file := range slices.Sorted(maps.Keys(c.refs.Files)) {
 		text, found := c.tree.Texts()[file]
@@ -106,7 +107,7 @@ func (b *builder) explain(refusal string) error {
 			return unbuildable(d)
 		}
 	}
-	blame, err := b.blame()
+	blame, err := b.blame(ctx)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func unbuildable(d diag.Diagnostic) error {
 }
 
 // blame finds the entry that makes the kustomization fail.
-func (b *builder) blame() (kustomizer.Blame, error) {
+func (b *builder) blame(ctx context.Context) (kustomizer.Blame, error) {
 	b.changed[b.root.name] = []byte(marshal(b.root.Kustomization))
 	view := &files{tree: b.tree, checked: b.files, changed: b.changed}
 	var all []kustomizer.Kustomization
@@ -162,7 +163,7 @@ func (b *builder) blame() (kustomizer.Blame, error) {
 		all = append(all, kustomizer.Kustomization{Folder: dir, File: b.files[dir].name})
 	}
 	job := kustomizer.Job{Folder: b.folder, SetsSchemas: b.schemas()}
-	return b.opts.Kustomize.Blame(b.ctx, b.filled(job, view), all, view.open)
+	return b.opts.Kustomize.Blame(ctx, b.filled(job, view), all, view.open)
 }
 
 // failedOperation returns the error about an operation of a JSON patch at an entry.

@@ -51,7 +51,7 @@ type Files interface {
 
 // Tree is a read-only view of [Files] for one build.
 type Tree struct {
-	ctx      context.Context
+	ctx      context.Context // of the one build that reads: methods of file systems take none
 	files    Files
 	reads    Reads
 	rules    map[string]sourceignore.Rules // by mounted folder; "" is the repository itself

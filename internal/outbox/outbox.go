@@ -84,7 +84,6 @@ type Box struct {
 	options Options
 
 	mu     sync.Mutex
-	ctx    context.Context                          // the context of jobs; nil before Run
 	ready  workqueue.TypedDelayingInterface[string] // schedules the recipients; nil before Run
 	closed bool                                     // jobs are not retried any more
 	queues map[string]*queue                        // by recipient
@@ -183,14 +182,14 @@ func (b *Box) Run(ctx context.Context) error {
 	defer cancel(nil)
 	ready := workqueue.NewTypedDelayingQueue[string]()
 	b.mu.Lock()
-	b.ctx, b.ready = jobs, ready
+	b.ready = ready
 	for recipient := range b.queues {
 		ready.Add(recipient)
 	}
 	b.mu.Unlock()
 	var workers sync.WaitGroup
 	for range b.options.Workers {
-		workers.Go(b.work)
+		workers.Go(func() { b.work(jobs) })
 	}
 
 	<-ctx.Done()
@@ -215,14 +214,14 @@ func (b *Box) endIfEmpty() {
 }
 
 // work does jobs until the box has ended.
-func (b *Box) work() {
+func (b *Box) work(ctx context.Context) {
 	for {
 		recipient, ended := b.ready.Get()
 		if ended {
 			return
 		}
 		if q, j := b.take(recipient); j != nil {
-			err := b.try(j.Job)
+			err := b.try(ctx, j.Job)
 			b.mu.Lock()
 			pause := b.account(q, err)
 			b.mu.Unlock()
@@ -287,11 +286,11 @@ func (b *Box) account(q *queue, err error) time.Duration {
 }
 
 // try does a job once. A panic becomes an error.
-func (b *Box) try(j Job) (err error) {
-	if b.ctx.Err() != nil {
-		return context.Cause(b.ctx)
+func (b *Box) try(ctx context.Context, j Job) (err error) {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

@@ -71,7 +71,7 @@ type pod struct {
 	// awaited is set while the round waits for the pod.
 	awaited bool
 
-	ctx    context.Context // ends when the pod is gone
+	ctx    context.Context // of polls; this is the lifetime of the pod, and it ends when the pod is gone
 	cancel context.CancelFunc
 
 	queue  *queue

@@ -86,7 +86,7 @@ func looks() []look {
 
 // sight is a page that is shown in a tab of the browser.
 type sight struct {
-	tab context.Context
+	tab context.Context // chromedp knows a tab by its context
 	facts
 
 	mu     sync.Mutex

@@ -13,7 +13,7 @@ import (
 
 // stage runs programs in the demo's folder and shows them.
 type stage struct {
-	ctx    context.Context
+	ctx    context.Context // of the demo, whose lifetime this is
 	out    io.Writer
 	folder string
 }

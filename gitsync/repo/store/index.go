@@ -51,7 +51,6 @@ type entry struct {
 // indexer indexes a pack. It unpacks each object once, and keeps as few delta bases in memory as possible. It ends when
 // its context does.
 type indexer struct {
-	ctx     context.Context
 	limits  Limits
 	scanner *packfile.Scanner
 	entries []entry // sorted by offset
@@ -67,11 +66,11 @@ type indexer struct {
 
 // index makes the index of a pack. Errors are limit.ErrTooLarge, [ErrBadPack], or the cause of the end of ctx.
 func index(ctx context.Context, file *os.File, limits Limits) (*idxfile.MemoryIndex, error) {
-	x := &indexer{ctx: ctx, limits: limits, scanner: packfile.NewScanner(file), deltas: map[int32][]int32{},
+	x := &indexer{limits: limits, scanner: packfile.NewScanner(file), deltas: map[int32][]int32{},
 		refDeltas: map[plumbing.Hash][]int32{}}
-	checksum, err := x.scan()
+	checksum, err := x.scan(ctx)
 	if err != nil {
-		return nil, x.explain(err)
+		return nil, x.explain(ctx, err)
 	}
 	if x.limits.Work != nil {
 		done, err := x.limits.Work(ctx, 2*x.largest+bytesPerEntry*int64(len(x.entries)))
@@ -80,8 +79,8 @@ func index(ctx context.Context, file *os.File, limits Limits) (*idxfile.MemoryIn
 		}
 		defer done()
 	}
-	if err := x.resolveAll(); err != nil {
-		return nil, x.explain(err)
+	if err := x.resolveAll(ctx); err != nil {
+		return nil, x.explain(ctx, err)
 	}
 	writer := &idxfile.Writer{}
 	_ = writer.OnHeader(uint32(len(x.entries))) // it only allocates and cannot fail
@@ -95,9 +94,9 @@ func index(ctx context.Context, file *os.File, limits Limits) (*idxfile.MemoryIn
 }
 
 // explain converts an error of go-git's parser.
-func (x *indexer) explain(err error) error {
-	if x.ctx.Err() != nil {
-		return context.Cause(x.ctx)
+func (x *indexer) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if errors.Is(err, limit.ErrTooLarge) {
 		return err
@@ -106,7 +105,7 @@ func (x *indexer) explain(err error) error {
 }
 
 // scan reads the pack from start to end. It hashes all objects except deltas, and returns the checksum of the pack.
-func (x *indexer) scan() (checksum plumbing.Hash, err error) {
+func (x *indexer) scan(ctx context.Context) (checksum plumbing.Hash, err error) {
 	_, count, err := x.scanner.Header()
 	if err != nil {
 		return checksum, err
@@ -120,7 +119,7 @@ func (x *indexer) scan() (checksum plumbing.Hash, err error) {
 		if err != nil {
 			return checksum, err
 		}
-		if err := x.scanObject(h); err != nil {
+		if err := x.scanObject(ctx, h); err != nil {
 			return checksum, err
 		}
 	}
@@ -136,16 +135,16 @@ func (x *indexer) scan() (checksum plumbing.Hash, err error) {
 }
 
 // scanObject reads the object after a header.
-func (x *indexer) scanObject(h *packfile.ObjectHeader) error {
+func (x *indexer) scanObject(ctx context.Context, h *packfile.ObjectHeader) error {
 	e := entry{offset: h.Offset, size: h.Length, kind: h.Type}
 	if h.Type.IsDelta() {
-		return x.scanDelta(h, e)
+		return x.scanDelta(ctx, h, e)
 	}
 	if err := x.admit(h.Length, x.limits.ObjectBytes); err != nil {
 		return err
 	}
 	hasher := plumbing.NewHasher(h.Type, h.Length)
-	if err := x.read(h, hasher, &e.crc); err != nil {
+	if err := x.read(ctx, h, hasher, &e.crc); err != nil {
 		return err
 	}
 	e.hash = hasher.Sum()
@@ -153,12 +152,12 @@ func (x *indexer) scanObject(h *packfile.ObjectHeader) error {
 	return nil
 }
 
-func (x *indexer) scanDelta(h *packfile.ObjectHeader, e entry) error {
+func (x *indexer) scanDelta(ctx context.Context, h *packfile.ObjectHeader, e entry) error {
 	var start deltaStart
 	if err := x.admit(h.Length, x.limits.ObjectBytes/2); err != nil {
 		return err
 	}
-	if err := x.read(h, &start, &e.crc); err != nil {
+	if err := x.read(ctx, h, &start, &e.crc); err != nil {
 		return err
 	}
 	var base int64
@@ -201,8 +200,8 @@ func (x *indexer) admit(size, most int64) error {
 }
 
 // read unpacks the object after a header.
-func (x *indexer) read(h *packfile.ObjectHeader, to io.Writer, crc *uint32) error {
-	n, sum, err := x.scanner.NextObject(&contextWriter{x.ctx, to})
+func (x *indexer) read(ctx context.Context, h *packfile.ObjectHeader, to io.Writer, crc *uint32) error {
+	n, sum, err := x.scanner.NextObject(&contextWriter{ctx, to})
 	if err == nil && n != h.Length {
 		err = fmt.Errorf("an object has %d bytes, not %d", n, h.Length)
 	}
@@ -214,7 +213,7 @@ func (x *indexer) read(h *packfile.ObjectHeader, to io.Writer, crc *uint32) erro
 
 // contextWriter is a writer that fails once its context has ended.
 type contextWriter struct {
-	ctx context.Context
+	ctx context.Context // of one call of index: Write takes none
 	io.Writer
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,16 +15,16 @@ import (
 )
 
 // resolveAll hashes all deltas.
-func (x *indexer) resolveAll() error {
+func (x *indexer) resolveAll(ctx context.Context) error {
 	for _, i := range x.whole {
 		if !x.hasDeltas(i) {
 			continue
 		}
-		content, err := x.unpack(x.entries[i].offset)
+		content, err := x.unpack(ctx, x.entries[i].offset)
 		if err != nil {
 			return err
 		}
-		if err := x.resolve(i, content, 1); err != nil {
+		if err := x.resolve(ctx, i, content, 1); err != nil {
 			return err
 		}
 	}
@@ -39,7 +40,7 @@ func (x *indexer) hasDeltas(i int32) bool {
 
 // resolve hashes the deltas that build on an entry with that content. To keep few contents in memory at once, it visits
 // the delta that most others build on last, when the content is no longer needed.
-func (x *indexer) resolve(i int32, content []byte, depth int) error {
+func (x *indexer) resolve(ctx context.Context, i int32, content []byte, depth int) error {
 	if depth > maxChain {
 		return fmt.Errorf("%w: a chain of more than %d deltas", limit.ErrTooLarge, maxChain)
 	}
@@ -53,7 +54,7 @@ func (x *indexer) resolve(i int32, content []byte, depth int) error {
 	delete(x.refDeltas, hash) // because an object can be in the pack twice
 	slices.SortFunc(deltas, func(a, b int32) int { return cmp.Compare(x.entries[a].below, x.entries[b].below) })
 	for n, d := range deltas {
-		result, err := x.apply(d, content, kind)
+		result, err := x.apply(ctx, d, content, kind)
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (x *indexer) resolve(i int32, content []byte, depth int) error {
 		if result == nil {
 			continue
 		}
-		if err := x.resolve(d, result, depth+1); err != nil {
+		if err := x.resolve(ctx, d, result, depth+1); err != nil {
 			return err
 		}
 	}
@@ -72,21 +73,22 @@ func (x *indexer) resolve(i int32, content []byte, depth int) error {
 }
 
 // unpack returns the content of the object at an offset, or the instructions of the delta there.
-func (x *indexer) unpack(offset int64) ([]byte, error) {
+func (x *indexer) unpack(ctx context.Context, offset int64) ([]byte, error) {
 	h, err := x.scanner.SeekObjectHeader(offset)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
 	out.Grow(int(h.Length) + bytes.MinRead)
-	err = x.read(h, &out, nil)
+	err = x.read(ctx, h, &out, nil)
 	return out.Bytes(), err
 }
 
 // apply applies a delta to its base and hashes the result. It returns the result if other deltas may build on it.
-func (x *indexer) apply(number int32, base []byte, kind plumbing.ObjectType) (result []byte, err error) {
+func (x *indexer) apply(ctx context.Context, number int32, base []byte, kind plumbing.ObjectType) (result []byte,
+	err error) {
 	e := &x.entries[number]
-	delta, err := x.unpack(e.offset)
+	delta, err := x.unpack(ctx, e.offset)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +99,7 @@ func (x *indexer) apply(number int32, base []byte, kind plumbing.ObjectType) (re
 		out.Grow(int(e.size))
 		to = io.MultiWriter(hasher, &out)
 	}
-	if err := patch(&contextWriter{x.ctx, to}, base, delta, e.size); err != nil {
+	if err := patch(&contextWriter{ctx, to}, base, delta, e.size); err != nil {
 		return nil, err
 	}
 	e.kind, e.hash = kind, hasher.Sum()

@@ -51,7 +51,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 
 // httpService speaks Git's smart HTTP protocol.
 type httpService struct {
-	ctx     context.Context // of the session; see service
+	ctx     context.Context // of the session, whose lifetime this is; see service
 	client  *Client
 	program Program
 	stall   *stallTimer

@@ -16,7 +16,7 @@ type Session struct {
 	Date string
 
 	client *Client
-	ctx    context.Context // of the session; see service
+	ctx    context.Context // of the session, whose lifetime this is; see service
 	stall  *stallTimer
 	end    func()
 }

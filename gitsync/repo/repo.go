@@ -44,6 +44,13 @@ type Options struct {
 	Observe func(Request) `json:"-"`
 }
 
+const (
+	defaultFetchBytes    = 64 << 20
+	defaultCloneBytes    = 2 << 30
+	defaultObjectBytes   = 256 << 20
+	defaultUnpackedBytes = 16 << 30
+)
+
 func (o Options) withDefaults() Options {
 	orDefault := func(v *int64, def int64) {
 		if *v <= 0 {
@@ -62,10 +69,10 @@ func (o Options) withDefaults() Options {
 	if o.Budget == nil {
 		o.Budget = budget.New(0)
 	}
-	orDefault(&o.MaxFetchBytes, 64<<20)
-	orDefault(&o.MaxCloneBytes, 2<<30)
-	orDefault(&o.MaxObjectBytes, 256<<20)
-	orDefault(&o.MaxUnpackedBytes, 16<<30)
+	orDefault(&o.MaxFetchBytes, defaultFetchBytes)
+	orDefault(&o.MaxCloneBytes, defaultCloneBytes)
+	orDefault(&o.MaxObjectBytes, defaultObjectBytes)
+	orDefault(&o.MaxUnpackedBytes, defaultUnpackedBytes)
 	orDefault(&o.ReaderCacheBytes, 16<<20)
 	return o
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// house reads the floors of packages from the drawing in CONTRIBUTING.md. Packages below a path are on its floor, unless
-// a longer path says otherwise.
+// house reads the floors of packages from the drawing in CONTRIBUTING.md. Packages below a path are on its floor,
+// unless a longer path says otherwise.
 func house(t *testing.T) map[string]int {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "CONTRIBUTING.md"))

@@ -22,6 +22,8 @@ type WalkOptions struct {
 	MaxDepth int
 }
 
+const defaultFiles, defaultDepth = 1_000_000, 64
+
 // Change is a path at which two trees differ. Old is zero if the path is new, New if it was removed. Both are files,
 // symlinks or submodules, never directories.
 type Change struct {
@@ -35,10 +37,10 @@ type Change struct {
 func DiffTrees(rd *Reader, from, to plumbing.Hash, opts WalkOptions, f func(Change) error) error {
 	d := differ{rd: rd, files: opts.MaxFiles, depth: opts.MaxDepth, f: f}
 	if d.files <= 0 {
-		d.files = 1_000_000
+		d.files = defaultFiles
 	}
 	if d.depth <= 0 {
-		d.depth = 64
+		d.depth = defaultDepth
 	}
 	d.dirs = d.files + d.depth
 	a, err := lookupIfThere(rd, from, opts.Prefix)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator"
@@ -380,6 +381,35 @@ func TestDifferenceOfEncryptedValues(t *testing.T) {
 		}
 		if _, err := json.Marshal(d); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestAShortDifferenceHasTheSameText: what is left out of it is only counted.
+func TestAShortDifferenceHasTheSameText(t *testing.T) {
+	t.Parallel()
+	for _, program := range generator.Runtimes() {
+		edited := editedPairs(20, program)
+		var added, removed []difference.Pair
+		for _, p := range edited {
+			added = append(added, difference.Pair{Unit: "b/new", ID: p.ID, After: p.After})
+			removed = append(removed, difference.Pair{Unit: "c/old", ID: p.ID, Before: p.Before})
+		}
+		for _, units := range [][][]difference.Pair{{added}, {edited, added}, {edited, added, removed}} {
+			whole := difference.Compare(slices.Concat(units...))
+			short := difference.Join(func(yield func(*difference.Difference) bool) {
+				for _, pairs := range units {
+					if !yield(difference.Brief(pairs)) {
+						return
+					}
+				}
+			})
+			if diff := cmp.Diff(whole.Brief(100), short.Brief(100)); diff != "" {
+				t.Errorf("%s, %d units: %s", program.Name, len(units), diff)
+			}
+			if len(short.Consequences) >= len(whole.Consequences) {
+				t.Errorf("%s: %d of %d consequences", program.Name, len(short.Consequences), len(whole.Consequences))
+			}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/compile/integration"
 	"github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/hold"
@@ -77,6 +78,9 @@ type Options struct {
 	// the bytes of these other files in a form that takes less memory.
 	KeepBytes int64
 	Store     func(data []byte) Stored
+	// IsNew reports whether a unit is new to those who apply the output. New units have [Unit.Beginning], and their
+	// files keep no values. Nil: no unit is.
+	IsNew func(unit string) bool
 	// LastGood knows what units were last rendered from and to; nil if nothing is known of that.
 	LastGood LastGood
 	// Current has the units of an earlier render that are known to be what LastGood has. They are not compared with it
@@ -175,7 +179,11 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		}
 		u := r.unit(out.Hierarchies[i])
 		fresh.Add(int64(len(u.basis.objects)))
-		if kept.Add(u.bytes()) > opts.KeepBytes && opts.KeepBytes > 0 {
+		isNew := opts.IsNew != nil && opts.IsNew(u.Name)
+		if isNew {
+			u.Beginning = difference.Brief(difference.Match(nil, u.manifests()))
+		}
+		if isNew || kept.Add(u.bytes()) > opts.KeepBytes && opts.KeepBytes > 0 {
 			u = u.lean().stored(opts.Store)
 			if err := opts.admit(bytesPerLean + u.bytes()); err != nil {
 				refused.Store(&err)

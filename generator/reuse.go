@@ -173,7 +173,7 @@ func (out *Output) WithoutBytes(drop func(*Unit) bool) *Output {
 
 func (u *Unit) withoutBytes() *Unit {
 	stripped := u.lean()
-	stripped.isStripped = true
+	stripped.isStripped, stripped.Beginning = true, nil
 	for i := range stripped.Files {
 		stripped.Files[i].Data, stripped.Files[i].Stored = nil, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/hold"
@@ -38,6 +39,8 @@ type Unit struct {
 	Hierarchy *hierarchy.Hierarchy
 	// Runtime is the name of the program that its pods run. It is empty if the unit is passed through.
 	Runtime string
+	// Beginning is what it means to those who apply the output that the unit is new, in short: see [Options.IsNew].
+	Beginning *difference.Difference
 
 	needs   []rbac.Need // of its pods, in the Kubernetes API
 	names   *explain.Names

@@ -108,6 +108,9 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 		options.KeepBytes = p.keepBytes()
 		options.Store = func(data []byte) generator.Stored { return object.NewBlob(data) }
 	}
+	if !p.needsDetails() && p.sealing.sealer == nil {
+		options.IsNew = func(unit string) bool { return from.branch.Units[unit] == nil }
+	}
 	set, err := p.decrypt(ctx, in.Objects.Set, &options)
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func metadataOf(inputs *publish.Inputs, c *plan.Change, dry publish.Dry) publish
 // explain reports what changes, and what it means. A pass that pushes does not keep this report: it is in the commit's
 // message.
 func (p *pass) explain(c *plan.Change) (err error) {
-	if err = c.Compare(p.options.DryRun || p.promotes()); err != nil {
+	if err = c.Compare(p.needsDetails()); err != nil {
 		return err
 	}
 	if p.report.Changes, err = c.Files(); err != nil {
@@ -91,6 +91,9 @@ func (p *pass) explain(c *plan.Change) (err error) {
 	}
 	return nil
 }
+
+// needsDetails reports whether the pass shows more of a difference than the message of a commit does.
+func (p *pass) needsDetails() bool { return p.options.DryRun || p.promotes() }
 
 // maxBriefLines is how many lines of a commit's message are about what it means.
 const maxBriefLines = 30

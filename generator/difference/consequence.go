@@ -86,6 +86,27 @@ type Consequence struct {
 	Workload manifest.ID `json:"-"`
 	// What is a detail, such as a field, a job, an address or a label. It may be empty.
 	What string `json:"what,omitempty"`
+
+	more int // how many others of its kind and subject are left out: see [Brief]
+}
+
+// brief returns the consequences of a unit without those that a text only counts.
+func brief(all []Consequence) (out []Consequence) {
+	type list struct {
+		kind    Kind
+		subject string
+	}
+	places := map[list][]int{}
+	for _, c := range all {
+		l := list{c.Kind, c.Subject}
+		if known := places[l]; len(known) > maxNames {
+			out[known[maxNames]].more++
+			continue
+		}
+		places[l] = append(places[l], len(out))
+		out = append(out, c)
+	}
+	return slices.Clone(out) // without spare room
 }
 
 // find adds a consequence for an instance or job.

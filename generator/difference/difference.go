@@ -88,37 +88,49 @@ func (d *Difference) IsEmpty() bool { return len(d.Objects) == 0 && d.short == n
 func Compare(pairs []Pair) *Difference {
 	pairs = slices.Clone(pairs)
 	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Unit, b.Unit), a.ID.Compare(b.ID)) })
-	return CompareUnits(func(yield func([]Pair) bool) {
+	return Join(func(yield func(*Difference) bool) {
 		for len(pairs) > 0 {
 			n := 1
 			for n < len(pairs) && pairs[n].Unit == pairs[0].Unit {
 				n++
 			}
-			if !yield(pairs[:n]) {
+			d := &Difference{}
+			d.compareUnit(pairs[:n])
+			if !yield(d) {
 				return
 			}
 			pairs = pairs[n:]
 		}
-	}, true)
+	})
 }
 
-// CompareUnits is like [Compare] for the pairs of one unit after the other, in the order of the units. Without details,
-// objects have no changes: they are most of a difference, and [Difference.Brief] does not need them.
-func CompareUnits(units iter.Seq[[]Pair], withDetails bool) *Difference {
-	d := &Difference{Consequences: []Consequence{}, Objects: []Object{}}
-	for pairs := range units {
-		first := len(d.Objects)
-		d.compareUnit(pairs)
-		for i := range d.Objects[first:] {
-			if !withDetails {
-				d.Objects[first+i].Changes = nil
-			}
-		}
+// Brief returns as much of the difference of one unit as [Difference.Brief] needs. Its objects have no changes, and of
+// a long list of consequences it has the first ones.
+func Brief(pairs []Pair) *Difference {
+	pairs = slices.Clone(pairs)
+	slices.SortFunc(pairs, func(a, b Pair) int { return a.ID.Compare(b.ID) })
+	d := &Difference{}
+	if len(pairs) == 0 {
+		return d
 	}
-	slices.SortStableFunc(d.Consequences, func(a, b Consequence) int {
+	d.compareUnit(pairs)
+	for i := range d.Objects {
+		d.Objects[i].Changes = nil
+	}
+	d.Consequences = brief(d.Consequences)
+	return d
+}
+
+// Join returns the difference of all units, whose own differences come in the order of their names.
+func Join(units iter.Seq[*Difference]) *Difference {
+	out := &Difference{Consequences: []Consequence{}, Objects: []Object{}}
+	for d := range units {
+		out.Objects, out.Consequences = append(out.Objects, d.Objects...), append(out.Consequences, d.Consequences...)
+	}
+	slices.SortStableFunc(out.Consequences, func(a, b Consequence) int {
 		return cmp.Compare(a.Kind.rank(), b.Kind.rank())
 	})
-	return d
+	return out
 }
 
 // compareUnit adds the changes of a unit and their consequences.
@@ -174,6 +186,7 @@ func newUnit(pairs []Pair) *unit {
 	}
 	u.objects = join(objects)
 	for _, o := range u.objects {
+		o.compareTexts()
 		for _, c := range o.configs {
 			u.agentTerms = u.agentTerms && c.hasAgentTerms()
 		}
@@ -192,6 +205,18 @@ type object struct {
 	secrets       secrets
 	changes       []Change
 	isOpen        bool
+}
+
+// compareTexts makes the texts of the agent's configuration count where the values of one side are not known: what the
+// texts have in common need not be read.
+func (o *object) compareTexts() {
+	before, after := o.configs[0], o.configs[1]
+	if before == nil || after == nil || before.key != agentKey || after.key != agentKey {
+		return
+	}
+	if before.values == nil || after.values == nil {
+		before.values, after.values = nil, nil
+	}
 }
 
 // versions returns the object before and after.

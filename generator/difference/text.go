@@ -167,7 +167,7 @@ func settingLines(list diag.List) (lines []Line) {
 // effectLines returns the consequences of one kind, one line for each group of subjects with the same consequences.
 func effectLines(list []Consequence, manyUnits bool) (lines []Line) {
 	var subjects []string
-	fates := map[string][]string{}
+	fates, more := map[string][]string{}, map[string]int{}
 	for _, c := range list {
 		subject := c.Subject
 		if manyUnits && !strings.Contains(subject, c.Unit) {
@@ -176,19 +176,19 @@ func effectLines(list []Consequence, manyUnits bool) (lines []Line) {
 		if fates[subject] == nil {
 			subjects = append(subjects, subject)
 		}
-		fates[subject] = append(fates[subject], c.What)
+		fates[subject], more[subject] = append(fates[subject], c.What), more[subject]+c.more
 	}
 	shared := map[string][]string{}
 	var order []string
 	for _, subject := range subjects {
-		fate := enumerate(fates[subject])
+		fate := enumerate(fates[subject], more[subject])
 		if shared[fate] == nil {
 			order = append(order, fate)
 		}
 		shared[fate] = append(shared[fate], subject)
 	}
 	for _, fate := range order {
-		line := enumerate(shared[fate])
+		line := enumerate(shared[fate], 0)
 		if fate != "" {
 			line += ": " + fate
 		}
@@ -197,15 +197,14 @@ func effectLines(list []Consequence, manyUnits bool) (lines []Line) {
 	return lines
 }
 
-// enumerate returns a list as text: its first items, and the number of further ones. If items begin with the same
-// word, it writes the word once.
-func enumerate(list []string) string {
-	more := ""
-	if len(list) > maxNames+1 {
-		more = fmt.Sprintf(" and %d more", len(list)-maxNames)
-		list = list[:maxNames]
+// enumerate returns a list as text: its first items, and the number of further ones, more of which are not in the list.
+func enumerate(list []string, more int) string {
+	end := ""
+	if all := len(list) + more; all > maxNames+1 {
+		end = fmt.Sprintf(" and %d more", all-maxNames)
+		list = list[:min(len(list), maxNames)]
 	}
-	return strings.Join(list, ", ") + more
+	return strings.Join(list, ", ") + end
 }
 
 // Details returns the changes of each object.
@@ -296,7 +295,7 @@ func (t *thing) lines() []Line {
 		g.names = append(g.names, part.name)
 	}
 	for _, g := range groups {
-		sign, head, lines, deeper := g.mark, enumerate(g.names), g.lines, 1
+		sign, head, lines, deeper := g.mark, enumerate(g.names, 0), g.lines, 1
 		switch {
 		case g.value != "":
 			head += ": " + g.value

@@ -19,22 +19,32 @@ import (
 // Compare finds what the change means to those who apply the output, with or without the details of objects. Units that
 // stay are not read.
 func (c *Change) Compare(withDetails bool) (err error) {
-	c.Difference = difference.CompareUnits(func(yield func([]difference.Pair) bool) {
+	compare := difference.Brief
+	if withDetails {
+		compare = difference.Compare
+	}
+	c.Difference = difference.Join(func(yield func(*difference.Difference) bool) {
 		for i := range c.plan.Units {
 			u := &c.plan.Units[i]
 			if u.State != UnitAdded && u.State != UnitChanged && u.State != UnitRemoved {
 				continue
 			}
-			var pairs []difference.Pair
-			if pairs, err = c.plan.pairs(u); err != nil {
-				return
+			var d *difference.Difference
+			if u.State == UnitAdded && u.sealed == nil && !withDetails {
+				d = u.rendered.Beginning
 			}
-			slices.SortFunc(pairs, func(a, b difference.Pair) int { return a.ID.Compare(b.ID) })
-			if len(pairs) > 0 && !yield(pairs) {
+			if d == nil {
+				var pairs []difference.Pair
+				if pairs, err = c.plan.pairs(u); err != nil {
+					return
+				}
+				d = compare(pairs)
+			}
+			if !yield(d) {
 				return
 			}
 		}
-	}, withDetails)
+	})
 	generator.AddSettings(c.Difference, c.plan.Rendered.Units)
 	return err
 }

@@ -107,7 +107,7 @@ func idText(o diag.Object) string { return manifest.IDOf(o).String() }
 
 // Clip drops the memory that more names would need.
 func (n *Names) Clip() *Names {
-	n.Text, n.Capitals, n.Rows = slices.Clip(n.Text), slices.Clip(n.Capitals), slices.Clip(n.Rows)
+	n.Text, n.Capitals, n.Rows = slices.Clone(n.Text), slices.Clone(n.Capitals), slices.Clone(n.Rows)
 	return n
 }
 

@@ -37,12 +37,11 @@ func (r Result) Heads() (Heads, bool) {
 }
 
 // Of returns the result of a file with the heads, which [Parse] gave with the same options. It is released:
-// [File.Again] must be able to read it.
+// [File.Again] must be able to read it. The texts of the heads must keep nothing else in memory.
 func (h Heads) Of(f File, opts Options) Result {
 	opts = opts.Of(f.Path).withDefaults()
 	of := &contents{File: f, opts: opts, count: len(h.Objects), begins: h.Begins}
 	for i, o := range h.Objects {
-		o.cut()
 		o.of, o.n = of, i
 		if opts.Mentions != nil && o.Mentions == nil { // what is stored does not tell no list from an empty one
 			o.Mentions = []ID{}

@@ -34,7 +34,7 @@ type Index struct {
 type Key [sha256.Size]byte
 
 // magic begins each file; it changes with the format.
-const magic = "agentry index 1\n"
+const magic = "agentry index 2\n"
 
 // maxBytes limits the size of a file that is read.
 const maxBytes = 1 << 30
@@ -103,24 +103,18 @@ func decode(body io.Reader) (*Index, error) {
 	}
 	out := &Index{}
 	for _, files := range n.Sources {
-		list, err := decodeList[source.Stored](d, files)
+		list, err := readFiles(d, files)
 		if err != nil {
 			return nil, err
 		}
 		out.Sources = append(out.Sources, list)
 	}
-	var err error
-	out.Units, err = decodeList[plan.StoredUnit](d, n.Units)
-	return out, err
-}
-
-func decodeList[T any](d *gob.Decoder, count int) (out []T, err error) {
-	for range count {
-		var value T
-		if err := d.Decode(&value); err != nil {
+	for range n.Units {
+		var u plan.StoredUnit
+		if err := d.Decode(&u); err != nil {
 			return nil, err
 		}
-		out = append(out, value)
+		out.Units = append(out.Units, u)
 	}
 	return out, nil
 }
@@ -164,10 +158,8 @@ func (x *Index) encode(to io.Writer, key Key) error {
 		return err
 	}
 	for _, files := range x.Sources {
-		for i := range files {
-			if err := e.Encode(&files[i]); err != nil {
-				return err
-			}
+		if err := writeFiles(e, files); err != nil {
+			return err
 		}
 	}
 	for i := range x.Units {

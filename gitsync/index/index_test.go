@@ -2,8 +2,11 @@ package index_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,6 +63,69 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(sample(), got, cmpopts.IgnoreUnexported(manifest.Object{}), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestAllOfAFileIsKept: each field that others can set is read as it was written.
+func TestAllOfAFileIsKept(t *testing.T) {
+	t.Parallel()
+	var want source.Stored
+	n := 0
+	fill(reflect.ValueOf(&want).Elem(), &n)
+	name := filepath.Join(t.TempDir(), "one")
+	files := slices.Repeat([]source.Stored{want}, 5000)
+	if err := (&index.Index{Sources: [][]source.Stored{files}}).Write(name, index.Key{}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := index.Read(name, index.Key{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored := cmpopts.IgnoreUnexported(manifest.Object{}, diag.Diagnostic{})
+	if diff := cmp.Diff(files, got.Sources[0], ignored); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// fill sets each field of a value to something that differs from the others.
+func fill(v reflect.Value, n *int) {
+	*n++
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Uint8:
+		v.SetUint(uint64(*n % 251))
+	case reflect.String:
+		v.SetString(fmt.Sprint("text ", *n))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0), n)
+		fill(v.Index(1), n)
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i), n)
+		}
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, n)
+		fill(value, n)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[diag.Diagnostic]() {
+			v.Set(reflect.ValueOf(diag.Diagnostic{Severity: diag.Warning, Line: *n}))
+			return
+		}
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				fill(v.Field(i), n)
+			}
+		}
 	}
 }
 

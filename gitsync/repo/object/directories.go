@@ -7,30 +7,54 @@ import (
 )
 
 const (
-	// minKeptEntries is the size, in entries, from which decoded directories are kept.
-	minKeptEntries = 128
-	// maxKeptEntries limits the total of kept entries, about 100 bytes each.
+	// largeEntries is the size, in entries, from which a directory is large.
+	largeEntries = 128
+	// maxKeptEntries limits the total of kept entries of each size, about 100 bytes each.
 	maxKeptEntries = 1 << 15
 )
 
-// directories caches large decoded directories by hash, because a pass reads a few directories with thousands of
-// names again and again.
-type directories struct {
+// directories caches decoded directories by hash. A pass reads a few directories with thousands of names again and
+// again, which must not make room for others: these are read some times by one stage after the other.
+type directories struct{ small, large generation }
+
+func (d *directories) get(h plumbing.Hash) ([]Entry, bool) {
+	if entries, ok := d.large.get(h); ok {
+		return entries, true
+	}
+	return d.small.get(h)
+}
+
+func (d *directories) put(h plumbing.Hash, entries []Entry) {
+	if len(entries) < largeEntries {
+		d.small.put(h, entries)
+	} else {
+		d.large.put(h, entries)
+	}
+}
+
+// forget drops all directories, because they may have been read from a damaged cache.
+func (d *directories) forget() {
+	d.small.forget()
+	d.large.forget()
+}
+
+// generation holds the directories of a size that were read last.
+type generation struct {
 	mu      sync.Mutex
 	known   map[plumbing.Hash][]Entry
 	order   []plumbing.Hash // the keys of known, oldest first
 	entries int             // the total number of entries
 }
 
-func (d *directories) get(h plumbing.Hash) ([]Entry, bool) {
+func (d *generation) get(h plumbing.Hash) ([]Entry, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	entries, ok := d.known[h]
 	return entries, ok
 }
 
-func (d *directories) put(h plumbing.Hash, entries []Entry) {
-	if len(entries) < minKeptEntries || len(entries) > maxKeptEntries {
+func (d *generation) put(h plumbing.Hash, entries []Entry) {
+	if len(entries) > maxKeptEntries {
 		return
 	}
 	d.mu.Lock()
@@ -48,8 +72,7 @@ func (d *directories) put(h plumbing.Hash, entries []Entry) {
 	}
 }
 
-// forget drops all directories, because they may have been read from a damaged cache.
-func (d *directories) forget() {
+func (d *generation) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.known, d.order, d.entries = nil, nil, 0

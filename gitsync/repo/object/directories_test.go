@@ -9,15 +9,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-func TestLargeDirectoriesAreKeptWithinTheLimit(t *testing.T) {
+func TestDirectoriesAreKeptWithinTheLimit(t *testing.T) {
 	hash := func(n int) plumbing.Hash { return plumbing.Hash{byte(n), byte(n >> 8), 1} }
-	var d directories
-	d.put(hash(1), make([]Entry, minKeptEntries-1))
-	d.put(hash(2), make([]Entry, maxKeptEntries+1))
-	for _, n := range []int{1, 2} {
-		if _, ok := d.get(hash(n)); ok {
-			t.Errorf("directory %d is kept", n)
-		}
+	var all directories
+	d := &all.large
+	all.put(hash(2), make([]Entry, maxKeptEntries+1))
+	if _, ok := all.get(hash(2)); ok {
+		t.Error("a directory beyond the limit is kept")
 	}
 	const size = maxKeptEntries / 4
 	for n := range 5 {
@@ -34,7 +32,16 @@ func TestLargeDirectoriesAreKeptWithinTheLimit(t *testing.T) {
 	if entries, ok := d.get(hash(14)); !ok || len(entries) != size {
 		t.Error("the newest is not")
 	}
-	d.forget()
+	for n := range maxKeptEntries {
+		all.put(hash(100+n), make([]Entry, 2))
+	}
+	if _, ok := all.get(hash(14)); !ok {
+		t.Error("many small directories make a large one go")
+	}
+	if _, ok := all.get(hash(100 + maxKeptEntries - 1)); !ok {
+		t.Error("the newest of the small ones is not kept")
+	}
+	all.forget()
 	if _, ok := d.get(hash(14)); ok || d.entries != 0 {
 		t.Error("something is left")
 	}

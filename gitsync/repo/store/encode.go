@@ -60,6 +60,7 @@ func (p Packed) Empty() bool {
 // read every object twice.
 func Encode(objects []Object) (Packed, error) {
 	var out bytes.Buffer
+	out.Grow(packBytes(objects))
 	out.WriteString("PACK")
 	_ = binary.Write(&out, binary.BigEndian, [2]uint32{2, uint32(len(objects))}) // writing to a buffer never fails
 	index := &idxfile.Writer{}
@@ -84,6 +85,15 @@ func Encode(objects []Object) (Packed, error) {
 	}
 	idx, err := index.Index()
 	return Packed{out.Bytes(), idx}, err
+}
+
+// packBytes estimates the size of a pack. Most of a large one is deflated already.
+func packBytes(objects []Object) (size int) {
+	const perObject = 64
+	for i := range objects {
+		size += perObject + len(objects[i].Deflated) + len(objects[i].Content)/2
+	}
+	return size
 }
 
 // writeObjectHeader writes type and size: the four lowest bits of the size with the type, then seven bits in each

@@ -3,11 +3,7 @@ package gitsync_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -125,54 +121,12 @@ func (r *fleetRig) pass(s *gitsync.Syncer) {
 	}
 }
 
-// gitCLI does what nobody can do faster with the git binary: fetch the change, and push a
-// commit that changes the same files of the output.
-type gitCLI struct {
-	b   *testing.B
-	dir string
-}
+// clone is a clone of the fleet and its output, to compare with what git takes.
+func (r *fleetRig) clone() *gittest.Clone { return gittest.NewClone(r.b, r.url, "main", "env") }
 
-func newGitCLI(b *testing.B, url string) *gitCLI {
-	c := &gitCLI{b: b, dir: filepath.Join(b.TempDir(), "cli.git")}
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
-		b.Fatal(err)
-	}
-	c.git("", "init", "-q", "--bare", ".")
-	c.git("", "remote", "add", "origin", url)
-	c.git("", "fetch", "-q", "--depth", "50", "origin", "+refs/heads/main:refs/heads/main",
-		"+refs/heads/env:refs/heads/env")
-	return c
-}
-
-func (c *gitCLI) git(stdin string, args ...string) string {
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = c.dir, gittest.Env(), strings.NewReader(stdin), os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		c.b.Fatalf("git %s: %v", strings.Join(args, " "), err)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// round times `git fetch` of the input and the output, and `git push` of a commit that
-// changes as many files of a unit as a pass does. To make that commit is not timed, and
-// there is no note.
-func (c *gitCLI) round(round int) time.Duration {
-	start := time.Now()
-	c.git("", "fetch", "-q", "origin", "+refs/heads/main:refs/heads/main", "+refs/heads/env:refs/heads/env")
-	elapsed := time.Since(start)
-	c.git("", "read-tree", "env")
-	for _, name := range []string{"hydrator.metadata", "team-003/agent/.agentry/inventory",
-		"team-003/agent/agent-config.secret.yaml"} {
-		text := c.git("", "cat-file", "blob", "env:"+name) + fmt.Sprintf("\n# %d", round)
-		c.git("", "update-index", "--add", "--cacheinfo",
-			"100644,"+c.git(text, "hash-object", "-w", "--stdin")+","+name)
-	}
-	commit := c.git("", "commit-tree", "-p", "env", "-m", "round", c.git("", "write-tree"))
-	start = time.Now()
-	c.git("", "push", "-q", "-f", "origin", commit+":refs/heads/cli")
-	return elapsed + time.Since(start)
-}
+// outputFiles are as many files of a unit as a pass changes.
+var outputFiles = []string{"hydrator.metadata", "team-003/agent/.agentry/inventory",
+	"team-003/agent/agent-config.secret.yaml"}
 
 // BenchmarkLaterPass is a pass of a running process after one file of the fleet changed.
 func BenchmarkLaterPass(b *testing.B) {
@@ -182,14 +136,14 @@ func BenchmarkLaterPass(b *testing.B) {
 			s := r.syncer("env")
 			defer s.Close()
 			r.pass(s)
-			cli := newGitCLI(b, r.url)
+			cli := r.clone()
 			var own, git []time.Duration
 			for b.Loop() {
 				r.change()
 				start := time.Now()
 				r.pass(s)
 				own = append(own, time.Since(start))
-				git = append(git, cli.round(r.round))
+				git = append(git, cli.Round(outputFiles...))
 			}
 			reportRatio(b, own, git, "git")
 		})
@@ -205,7 +159,7 @@ func BenchmarkOneShot(b *testing.B) {
 			s := r.syncer("env")
 			r.pass(s)
 			s.Close()
-			cli := newGitCLI(b, r.url)
+			cli := r.clone()
 			var own, git []time.Duration
 			for b.Loop() {
 				r.change()
@@ -214,7 +168,7 @@ func BenchmarkOneShot(b *testing.B) {
 				r.pass(s)
 				s.Close()
 				own = append(own, time.Since(start))
-				git = append(git, cli.round(r.round)+decodeAll(b, n))
+				git = append(git, cli.Round(outputFiles...)+decodeAll(b, n))
 			}
 			reportRatio(b, own, git, "decode+git")
 		})

@@ -77,51 +77,9 @@ func (r *remote) change() {
 	r.repo.Commit("main", map[string]string{name: text})
 }
 
-// clone is a clone that git keeps.
-type clone struct {
-	b   *testing.B
-	dir string
-}
-
-func (r *remote) clone() *clone {
-	c := &clone{b: r.b, dir: filepath.Join(r.b.TempDir(), "clone.git")}
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
-		r.b.Fatal(err)
-	}
-	c.git("", "init", "-q", "--bare", ".")
-	c.git("", "remote", "add", "origin", r.url)
-	c.git("", "fetch", "-q", "--depth", "50", "origin", "+refs/heads/main:refs/heads/main",
-		"+refs/heads/env:refs/heads/env")
-	return c
-}
-
-func (c *clone) git(stdin string, args ...string) string {
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = c.dir, gittest.Env(), strings.NewReader(stdin), os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		c.b.Fatalf("git %s: %v", strings.Join(args, " "), err)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// round is the time of the least that anybody needs for a change: `git fetch` of the input and the output, a commit of
-// as many files as a pass changes, and `git push`.
-func (c *clone) round(n int) time.Duration {
-	start := time.Now()
-	c.git("", "fetch", "-q", "origin", "+refs/heads/main:refs/heads/main", "+refs/heads/env:refs/heads/env")
-	c.git("", "read-tree", "env")
-	for _, name := range []string{"hydrator.metadata", "team-0003/agent/.agentry/inventory",
-		"team-0003/agent/agent-config.secret.yaml"} {
-		text := c.git("", "cat-file", "blob", "env:"+name) + fmt.Sprintf("\n# %d", n)
-		c.git("", "update-index", "--add", "--cacheinfo",
-			"100644,"+c.git(text, "hash-object", "-w", "--stdin")+","+name)
-	}
-	commit := c.git("", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit-tree", "-p", "env",
-		"-m", "round", c.git("", "write-tree"))
-	c.git("", "push", "-q", "-f", "origin", commit+":refs/heads/cli")
-	return time.Since(start)
-}
+// outputFiles are as many files of a unit as a pass changes.
+var outputFiles = []string{"hydrator.metadata", "team-0003/agent/.agentry/inventory",
+	"team-0003/agent/agent-config.secret.yaml"}
 
 // apart is more than the time that the service lets pass between two passes of a pipeline.
 const apart = 2 * time.Second
@@ -236,14 +194,14 @@ func BenchmarkPasses(b *testing.B) {
 		files := fmt.Sprintf("%d,000 files", n/1000)
 		cold := r.sync().take(b)
 		note(b, "`agentry sync` of "+files+" into an empty cache", ms(cold.wall)+", "+mb(cold.peak), coldGoal(n))
-		git := r.clone()
+		git := gittest.NewClone(b, r.url, "main", "env")
 		measure := func(what string, goal float64, pass func() usage) {
 			var own []usage
 			var others []time.Duration
 			for range rounds {
 				r.change()
 				own = append(own, pass())
-				others = append(others, git.round(r.round))
+				others = append(others, git.Round(outputFiles...))
 			}
 			took := medianOf(own)
 			if took.cpu > 0 {

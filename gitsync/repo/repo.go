@@ -36,7 +36,7 @@ type Options struct {
 	StallTimeout time.Duration
 	// MaxPacks is the number of packs above which the next fetch joins the small ones. Default 100.
 	MaxPacks int
-	// ReaderCacheBytes is the size of a Reader's cache. Default 16 MiB.
+	// ReaderCacheBytes is the size of a Reader's cache. Default 4 MiB.
 	ReaderCacheBytes int64
 	// Budget bounds the memory of the process. Default: a new budget for this Repo.
 	Budget *budget.Budget `json:"-"`
@@ -73,7 +73,7 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.MaxCloneBytes, defaultCloneBytes)
 	orDefault(&o.MaxObjectBytes, defaultObjectBytes)
 	orDefault(&o.MaxUnpackedBytes, defaultUnpackedBytes)
-	orDefault(&o.ReaderCacheBytes, 16<<20)
+	orDefault(&o.ReaderCacheBytes, 4<<20)
 	return o
 }
 

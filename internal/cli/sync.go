@@ -98,9 +98,13 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 	return nil
 }
 
+// keptBytes is less than a service keeps of objects for later passes: a process makes one, and reads some again.
+const keptBytes = 16 << 20
+
 // passes returns the pipelines to run and their options. There can be pipelines besides an error: see expanded.
 func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipelinefile.Pipeline, gitsync.Options, error) {
-	options := gitsync.Options{Version: buildVersion(), Repo: repo.Options{Budget: budget.ForOne(0)}}
+	options := gitsync.Options{Version: buildVersion(), KeepBytes: keptBytes,
+		Repo: repo.Options{Budget: budget.ForOne(0)}}
 	file, name := flags.String("file"), flags.String("pipeline")
 	fleet, err := e.pipelines(file)
 	if err == nil {

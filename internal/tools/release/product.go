@@ -37,7 +37,7 @@ func (p product) isFor(at platform) bool { return at.os == "linux" || !p.onlyLin
 func licences() []string { return []string{"LICENSE", "THIRD-PARTY-NOTICES.txt"} }
 
 // maxBytes limits the sizes of the programs for linux/amd64. Raise a limit only with a reason: agentry has the schemas
-// as tables that need no time at the start, and half of it are clients of forges and Kubernetes, and their types.
+// as tables that need no time at the start, and the clients of GitHub, GitLab and Gitea.
 func maxBytes() map[string]int64 {
 	return map[string]int64{"agentry": 65_000_000, "agentry-charts": 40_000_000, "agentry-sops": 58_000_000,
 		"sd-aggregator": 40_000_000}

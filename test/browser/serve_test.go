@@ -162,6 +162,9 @@ func finding(message string) diag.Diagnostic {
 		Severity: "error", Code: "invalid-setting", Message: message, Hint: "write it right, as docs/input.md says",
 		File: "teams/checkout/" + long()[:60] + "/servicemonitor.yaml", Line: 17, Column: 9,
 		Object: diag.Object{Kind: "ServiceMonitor", Namespace: "checkout", Name: "cart"},
+		Owners: []string{"@checkout/on-call", long()[:80]},
+		Changed: &diag.Change{Commit: "4444444444", Date: time.Now().Add(-26 * time.Hour),
+			Author: long()[:90] + " <jo@example.com>", Subject: hostile},
 	}
 }
 

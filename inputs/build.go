@@ -109,7 +109,7 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 // warn adds the warnings about the root's custom resource.
 func (b *Built) warn(source string, show func(string) string) {
 	by := b.root.RequestedBy
-	for _, d := range b.root.Warnings {
+	for _, d := range b.root.Conceal(b.root.Warnings...) {
 		d.Severity, d.Source, d.Object = diag.Warning, source, by.Object
 		d.File, d.Line, d.Column = by.Find(d.Path)
 		d.File = show(d.File)

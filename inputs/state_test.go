@@ -1,6 +1,7 @@
 package inputs_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -186,6 +187,75 @@ func TestIdentitiesHoldNoSecret(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFindingsAboutChildrenHoldNoSecret: whatever field of a Kustomization or HelmRelease holds it.
+func TestFindingsAboutChildrenHoldNoSecret(t *testing.T) {
+	t.Parallel()
+	top := sync[:strings.Index(sync, "-- apps/")] +
+		kustomization("parts", "path: ./parts\npostBuild: {substituteFrom: [{kind: Secret, name: vars}]}") +
+		"-- clusters/prod/vars.yaml --\napiVersion: v1\nkind: Secret\nmetadata: {name: vars, namespace: flux-system}\n" +
+		"stringData: {V: Zq7hunter2Xsecretvalue}\n-- apps/a.yaml --\n" +
+		strings.Replace(monitorOf, `"${CLUSTER}"`, `"${W}"`, 1)
+	const kustomization = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n" +
+		"metadata: {name: child, namespace: flux-system}\nspec:\n  path: ./apps\n"
+	const own = kustomization + "  sourceRef: {kind: GitRepository, name: flux-system}\n"
+	const release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n" +
+		"metadata: {name: child, namespace: flux-system}\nspec:\n"
+	const chart = "  chart: {spec: {chart: a, sourceRef: {kind: GitRepository, name: flux-system}}}\n"
+	for name, text := range map[string]string{
+		"the name of a source":        kustomization + `  sourceRef: {kind: GitRepository, name: "x${V}"}`,
+		"the kind of a source":        kustomization + `  sourceRef: {kind: "K${V}", name: flux-system}`,
+		"a path":                      strings.Replace(own, "./apps", `"./${V}"`, 1),
+		"a component":                 own + `  components: ["../${V}"]`,
+		"a patch":                     own + `  patches: [{path: "${V}"}]`,
+		"what has variables":          own + `  postBuild: {substituteFrom: [{kind: Secret, name: "a${V}"}]}`,
+		"what may have variables":     own + `  postBuild: {substituteFrom: [{name: "a${V}", kind: Secret, optional: true}]}`,
+		"the kind of that":            own + `  postBuild: {substituteFrom: [{kind: "a${V}", name: a}]}`,
+		"a variable's name":           own + `  postBuild: {substitute: {"-${V}": a}}`,
+		"a decryption":                own + `  decryption: {provider: "a${V}"}`,
+		"a field of the wrong type":   own + `  components: "${V}"`,
+		"the values of a chart":       release + chart + `  valuesFrom: [{kind: ConfigMap, name: "a${V}"}]`,
+		"the secret values":           release + chart + `  valuesFrom: [{kind: Secret, name: "a${V}"}]`,
+		"the repository of a chart":   release + `  chart: {spec: {chart: a, sourceRef: {kind: GitRepository, name: "a${V}"}}}`,
+		"the kind of that repository": release + `  chart: {spec: {chart: a, sourceRef: {kind: "a${V}", name: a}}}`,
+		"the chart":                   release + strings.Replace(chart, "chart: a", `chart: "a${V}"`, 1),
+		"the reference to a chart":    release + `  chartRef: {kind: OCIRepository, name: "a${V}"}`,
+		"the URL of a repository": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n" +
+			"metadata: {name: other, namespace: flux-system}\nspec: {url: \"https://git.example.com/${V}\"}\n---\n" +
+			kustomization + "  sourceRef: {kind: GitRepository, name: other}",
+		"the URL of a repository with a chart": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n" +
+			"metadata: {name: other, namespace: flux-system}\nspec: {url: \"https://git.example.com/${V}\"}\n---\n" +
+			release + "  chart: {spec: {chart: a, sourceRef: {kind: GitRepository, name: other}}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := findings(t, fluxSearch(archive(top+"-- parts/child.yaml --\n"+text+"\n"), "clusters/prod"))
+			if got == "" || strings.Contains(got, "hunter2") {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// findings returns all that the findings about the inputs say.
+func findings(t *testing.T, s inputs.Search) string {
+	t.Helper()
+	layout, err := s.Find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, r := range layout.All() {
+		built, err := inputs.Build(t.Context(), s.Files, r, inputs.Options{Options: s.Options, Builds: s.Builds})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range built.Result.Diags {
+			fmt.Fprintf(&out, "%s\n%#v\n", d, d)
+		}
+	}
+	return out.String()
 }
 
 // TestValuesThatReplacementsCopyFromSecretsAreSecret, wherever they are copied to.

@@ -267,35 +267,63 @@ func (b Built) Conceal(d diag.Diagnostic) diag.Diagnostic { return secretValues(
 
 // conceal returns a diagnostic that quotes no part of a secret value: where it would, it says less.
 func (s secretValues) conceal(d diag.Diagnostic) diag.Diagnostic {
-	quoted := func(text string) (by string) { // what put the value there that a text quotes
-		for value, name := range s {
-			escaped := strings.Trim(strconv.Quote(value), `"`) // as %q writes it
-			if (holdsPart(text, value) || holdsPart(text, escaped)) && (by == "" || name < by) {
-				by = name
-			}
-		}
-		return by
+	if len(s) == 0 {
+		return d
 	}
-	if by := quoted(d.Path + ": " + d.Message); by != "" {
+	if by := s.quotedIn(d.Path + ": " + d.Message); by != "" {
 		d.Message = fmt.Sprintf(hiddenSecret, by)
 	}
-	if quoted(d.Path) != "" {
-		d.Path = ""
+	for _, text := range []*string{&d.Path, &d.Hint, &d.Flags} {
+		if s.quotedIn(*text) != "" {
+			*text = ""
+		}
 	}
-	if quoted(d.Hint) != "" {
-		d.Hint = ""
+	if c := d.Cause; s.quotedIn(strings.Join([]string{c.Things, c.Problem, c.Hint, c.Flags, c.Of, c.Many, c.Reason},
+		"\n")) != "" {
+		d.Cause = diag.Cause{}
 	}
+	d.Names = slices.DeleteFunc(slices.Clone(d.Names), func(name string) bool { return s.quotedIn(name) != "" })
+	d.Related = slices.DeleteFunc(slices.Clone(d.Related), func(o diag.Object) bool {
+		return s.quotedIn(o.String()) != ""
+	})
 	return d
 }
 
-// holdsPart reports whether a message quotes a value, or a part that says something about it.
-func holdsPart(message, value string) bool {
-	const part = 5
-	if len(value) <= part {
-		return strings.Contains(message, value)
+// quotedIn returns what put the value there that a text quotes, or "".
+func (s secretValues) quotedIn(text string) (by string) {
+	if text == "" {
+		return ""
 	}
-	for i := 0; i+part <= len(value); i++ {
-		if strings.Contains(message, value[i:i+part]) {
+	for value, name := range s {
+		escaped := strings.Trim(strconv.Quote(value), `"`) // as %q writes it
+		if (holdsPart(text, value) || holdsPart(text, escaped)) && (by == "" || name < by) {
+			by = name
+		}
+	}
+	return by
+}
+
+// quotation matches what a message quotes.
+var quotation = lazyregexp.New(`"(?:[^"\\]|\\.)*"?|` + "`[^`]*`?" + `|\B'[^']*'?`)
+
+// holdsPart reports whether a message quotes a value, or a part that says something about it. Outside of quotation
+// marks, short parts are words that a message and a value have in common by chance.
+func holdsPart(message, value string) bool {
+	const whole, word, part = 6, 8, 5
+	if value == "" {
+		return false
+	}
+	if len(value) >= whole && strings.Contains(message, value) ||
+		len(value) >= word && holdsBytes(message, value, word) {
+		return true
+	}
+	return holdsBytes(strings.Join(quotation.FindAllString(message, -1), "\n"), value, part)
+}
+
+// holdsBytes reports whether a text holds so many successive bytes of a value, or a shorter value as a whole.
+func holdsBytes(text, value string, size int) bool {
+	for i := 0; i+min(size, len(value)) <= len(value); i++ {
+		if strings.Contains(text, value[i:i+min(size, len(value))]) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -79,5 +80,28 @@ func TestIdentitiesHoldNoSecret(t *testing.T) {
 				t.Errorf("got %q, %d broken", got, r.Broken)
 			}
 		})
+	}
+}
+
+// TestWhatQuotesASecret: words that a message has in common with a value by chance are no quotation.
+func TestWhatQuotesASecret(t *testing.T) {
+	t.Parallel()
+	for value, messages := range map[string]map[string]bool{
+		"supersecretvalue": {
+			"${V} puts the value of a Secret into it, which the secrets policy keeps out": false,
+			"it is supersecretvalue": true, "it is upersecre": true, `"secret" is no port`: true, "'secret'": true,
+		},
+		"hunter": {"it is hunter": true, "it is hunte": false, `"hunte" is`: true},
+		"web":    {"the website": false, `"web" is no number`: true},
+	} {
+		for message, want := range messages {
+			d := manifest.Built{Secret: map[string]string{value: "${V}"}}.Conceal(
+				diag.Diagnostic{Message: message, Hint: message, Flags: message, Names: []string{message},
+					Cause: diag.Cause{Reason: message}, Related: []diag.Object{{Kind: "Secret", Name: message}}})
+			if got := d.Message != message; got != want || (d.Hint == "") != want || (d.Flags == "") != want ||
+				(len(d.Names) == 0) != want || (d.Cause.Reason == "") != want || (len(d.Related) == 0) != want {
+				t.Errorf("%s in %s: got %#v", value, message, d)
+			}
+		}
 	}
 }

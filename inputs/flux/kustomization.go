@@ -111,7 +111,9 @@ func (k *kustomization) root(top string, variables *roots.Variables) roots.Root 
 func (k *kustomization) emptyRoot() roots.Root {
 	by := &roots.CustomResource{Object: k.Object.Object, Built: k.Built, Prefix: "spec.",
 		Fields: map[string]string{"namespace": "targetNamespace"}}
-	return roots.Root{Name: cmp.Or(k.name, by.Name()), RequestedBy: by}
+	r := roots.Root{Name: cmp.Or(k.name, by.Name()), RequestedBy: by}
+	r.AddSecret(k.Secret)
+	return r
 }
 
 // refused returns a root that cannot be built because of a problem of its custom resource.

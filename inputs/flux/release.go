@@ -34,6 +34,7 @@ var _ roots.Maker = Release{}
 func (r *run) release(ctx context.Context, o roots.Object) roots.Root {
 	by := &roots.CustomResource{Object: o.Object, Built: o.Built, Prefix: "spec."}
 	root := roots.Root{Name: by.Name(), RequestedBy: by}
+	root.AddSecret(o.Secret)
 	h, err := parseRelease(by)
 	if h != nil {
 		if why := h.skipped(); why != nil {
@@ -46,7 +47,6 @@ func (r *run) release(ctx context.Context, o roots.Object) roots.Root {
 	if p := h.unknownVariable(by); p != nil {
 		return refused(root, p)
 	}
-	root.AddSecret(o.Secret)
 	m := Release{Objects: map[string]map[string]any{}, Encrypted: map[string]bool{}}
 	field, reached := "", (*diag.Diagnostic)(nil)
 	note := func(kind, namespace, name string) map[string]any {
@@ -100,6 +100,7 @@ func (r *run) release(ctx context.Context, o roots.Object) roots.Root {
 		return refused(root, reached)
 	}
 	if err == nil && wanted.Remote == nil {
+		root.AddSecret(r.secret[wanted.Source.Kind+"/"+wanted.Source.Namespace+"/"+wanted.Source.Name])
 		m.Top, err = r.find(wanted.Source.Kind, wanted.Source.Namespace, wanted.Source.Name,
 			"spec.chart.spec.sourceRef")
 	}

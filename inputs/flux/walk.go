@@ -356,6 +356,8 @@ func (r *run) again(ctx context.Context, list []*kustomization, next []roots.Roo
 
 // root returns the root that a Kustomization builds, or a refused one.
 func (r *run) root(ctx context.Context, k *kustomization) roots.Root {
+	source := k.source()
+	secret := r.secret[source.Kind+"/"+source.Namespace+"/"+source.Name]
 	top, err := r.repository(k)
 	if err == nil {
 		err = k.checkDecryption()
@@ -365,8 +367,8 @@ func (r *run) root(ctx context.Context, k *kustomization) roots.Root {
 		if err = failed; err == nil {
 			root := k.root(top, variables)
 			root.PostBuild = k.postBuild(r.object)
-			root.AddSecret(k.Secret)
-			root.Warnings = append(r.warnings(k.source(), "spec.sourceRef", top), r.once(problems)...)
+			root.AddSecret(secret)
+			root.Warnings = append(r.warnings(source, "spec.sourceRef", top), r.once(problems)...)
 			return root
 		}
 	}
@@ -374,7 +376,9 @@ func (r *run) root(ctx context.Context, k *kustomization) roots.Root {
 	if !ok {
 		p = new(diag.BuildRefused.At("", "cannot be built"))
 	}
-	return refused(k.emptyRoot(), p)
+	root := k.emptyRoot()
+	root.AddSecret(secret)
+	return refused(root, p)
 }
 
 // appliesOutput reports whether a Kustomization applies what agentry writes.

@@ -135,8 +135,19 @@ type Options struct {
 }
 
 // Build builds a root. A [*diag.Diagnostic] says why it cannot be built, or that it gives [Nothing]; any other error is
-// a failure to read files.
+// a failure to read files. No diagnostic quotes a value of the root's Secret.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
+	if warn := opts.Warn; warn != nil {
+		opts.Warn = func(list diag.List) { warn(r.Conceal(list...)) }
+	}
+	docs, err := r.build(ctx, t, opts)
+	if d, ok := errors.AsType[*diag.Diagnostic](err); ok {
+		return nil, &r.Conceal(*d)[0]
+	}
+	return r.withSecrets(docs), err
+}
+
+func (r Root) build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
 	request := kustomize.Request{Folder: r.Folder, Generate: r.Generate, Change: r.Change,
 		PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: opts.Secrets}
 	opts.Charts = opts.Charts.With(r.APIVersions)
@@ -167,7 +178,7 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		if opts.Tenants.IsSet() {
 			blameAllReads(t, docs)
 		}
-		return r.withSecrets(docs), err
+		return docs, err
 	}
 	t.Confine(r.Folder)
 	if _, isDir, err := t.Resolve(r.Folder); r.RequestedBy != nil &&
@@ -213,7 +224,7 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 	if len(r.Labels)+len(r.Annotations) > 0 {
 		docs, err = r.withMetadata(docs)
 	}
-	return r.withSecrets(docs), err
+	return docs, err
 }
 
 // nothingIn returns the warning about a path of the pipeline that gives no object, at its kustomization. A folder
@@ -238,7 +249,6 @@ func (r Root) readRequest(t *tree.Tree) error {
 
 // place returns a problem of the custom resource with its position.
 func (r Root) place(d diag.Diagnostic) error {
-	d = manifest.Built{Secret: r.Secret}.Conceal(d)
 	d.Object = r.RequestedBy.Object
 	d.File, d.Line, d.Column = r.RequestedBy.Find(d.Path)
 	return &d

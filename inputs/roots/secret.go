@@ -2,8 +2,10 @@ package roots
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
@@ -39,7 +41,28 @@ func HoldsSecret(value string, secret map[string]string) bool {
 	return false
 }
 
-// withSecrets adds to documents the values of the root's Secret that they hold.
+// Conceal returns diagnostics about the root that quote no part of a value of its Secret.
+func (r Root) Conceal(list ...diag.Diagnostic) diag.List {
+	out := make(diag.List, len(list))
+	for i, d := range list {
+		out[i] = manifest.Built{Secret: r.Secret}.Conceal(d)
+	}
+	return out
+}
+
+// hidden is shown in place of a value of a Secret.
+const hidden = "***"
+
+// hide returns a text without the values of the root's Secret.
+func (r Root) hide(text string) string {
+	for _, value := range slices.Sorted(maps.Keys(r.Secret)) {
+		text = strings.ReplaceAll(text, value, hidden)
+	}
+	return text
+}
+
+// withSecrets adds to documents the values of the root's Secret that they hold. What is said about their variables
+// holds none.
 func (r Root) withSecrets(docs []manifest.Built) []manifest.Built {
 	for i, doc := range docs {
 		if len(r.Secret) == 0 {
@@ -49,6 +72,10 @@ func (r Root) withSecrets(docs []manifest.Built) []manifest.Built {
 		maps.DeleteFunc(held, func(value, _ string) bool { return !strings.Contains(text, value) })
 		maps.Copy(held, doc.Secret)
 		docs[i].Secret = held
+		docs[i].PostBuild, docs[i].Unknown = r.hide(doc.PostBuild), maps.Clone(doc.Unknown)
+		for name, why := range doc.Unknown {
+			docs[i].Unknown[name] = r.hide(why)
+		}
 	}
 	return docs
 }

@@ -40,6 +40,8 @@ func (r *Regexp) FindStringSubmatchIndex(s string) []int {
 	return r.regexp().FindStringSubmatchIndex(s)
 }
 
+func (r *Regexp) FindAllString(s string, n int) []string { return r.regexp().FindAllString(s, n) }
+
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.regexp().FindAllStringSubmatch(s, n)
 }

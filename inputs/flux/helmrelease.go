@@ -26,6 +26,8 @@ const helmReleaseGroup = "helm.toolkit.fluxcd.io"
 type HelmRelease struct {
 	Metadata Metadata        `json:"metadata"`
 	Spec     HelmReleaseSpec `json:"spec"`
+
+	replace *strings.Replacer // changes the texts in all values, if it is not nil
 }
 
 // Metadata names an object.

@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
-	"strings"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -167,26 +163,32 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	if err != nil {
 		return nil, rootProblem(err)
 	}
-	filtered := helm.Filter(docs, h.Namespace(), func(apiVersion, kind string) bool {
-		return slices.Contains(manifest.Kinds(), kind) || Follows(apiVersion, kind)
-	})
+	filtered := helm.Filter(docs, h.Namespace(), isRead)
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" { // these may well differ each time
 			return nil, new(diag.BuildFailed.At("spec.chart", "%s: the %s depends on randomness or the time",
 				d.Template, d.Kind).WithHint("set the values that the chart generates"))
 		}
 	}
-	secrets := m.secrets(h, string(r.RequestedBy.Text))
+	secrets, err := m.secrets(ctx, charts, h, r, filtered.Documents)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]manifest.Built, len(filtered.Documents))
 	for i, d := range filtered.Documents {
 		at := templateOrigin{by: r.RequestedBy}
 		if local != nil {
 			at.file, _ = local.File(d.Template)
 		}
-		out[i] = manifest.Built{Text: []byte(d.Text), Origin: at, Secret: secrets.in(d.Text), Applied: true,
+		out[i] = manifest.Built{Text: []byte(d.Text), Origin: at, Secret: secrets[i], Applied: true,
 			Lookup: d.LookedUp()}
 	}
 	return out, nil
+}
+
+// isRead reports whether agentry reads objects of a kind that a chart gives.
+func isRead(apiVersion, kind string) bool {
+	return slices.Contains(manifest.Kinds(), kind) || Follows(apiVersion, kind)
 }
 
 func (m Release) object(kind, namespace, name string) map[string]any {
@@ -216,54 +218,4 @@ func (t templateOrigin) Find(string, string) (file string, line, column int) {
 		return t.file, 0, 0
 	}
 	return t.by.Find("spec.chart")
-}
-
-// secrets maps values from Secrets to the field of the HelmRelease that refers to them.
-type secrets map[string]string
-
-// secrets returns the values that the release takes from Secrets, except those that also occur in clear.
-func (m Release) secrets(h *HelmRelease, clear string) secrets {
-	out := secrets{}
-	for i, ref := range h.Spec.ValuesFrom {
-		if ref.Kind != "Secret" && !m.Encrypted[ref.id(h.Metadata.Namespace)] {
-			continue
-		}
-		field := "spec.valuesFrom" + index(i)
-		text, found, err := ref.read(field, h.Metadata.Namespace, m.object)
-		if !found || err != nil {
-			continue
-		}
-		var value any = text
-		if ref.TargetPath == "" && yaml.Unmarshal([]byte(text), &value) != nil {
-			continue
-		}
-		out.add(field, value, clear)
-	}
-	return out
-}
-
-// add adds the strings in a value, except very short ones: they are settings such as "on" and "30s".
-func (s secrets) add(field string, value any, clear string) {
-	const shortest = 6
-	switch value := value.(type) {
-	case map[string]any:
-		for _, inner := range value {
-			s.add(field, inner, clear)
-		}
-	case []any:
-		for _, inner := range value {
-			s.add(field, inner, clear)
-		}
-	case string:
-		if len(value) >= shortest && !strings.Contains(clear, value) {
-			s[value] = field
-		}
-	}
-}
-
-// in returns the secrets that occur in text.
-func (s secrets) in(text string) map[string]string {
-	out := maps.Clone(s)
-	maps.DeleteFunc(out, func(value, _ string) bool { return !strings.Contains(text, value) })
-	return out
 }

@@ -45,6 +45,9 @@ func (r *HelmRelease) values(objects Objects) (map[string]any, error) {
 		}
 		values = helm.Merge(values, own)
 	}
+	if r.replace != nil {
+		values, _ = replaced(values, r.replace).(map[string]any)
+	}
 	return values, nil
 }
 

@@ -10,15 +10,15 @@ import (
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
 
-// shortestSecret is the length from which a value counts as secret wherever it is: shorter ones are settings such as
+// ShortestSecret is the length from which a value counts as secret wherever it is: shorter ones are settings such as
 // "on" and "30s".
-const shortestSecret = 6
+const ShortestSecret = 6
 
 // AddSecret notes the values of Secrets that objects hold which decide what the root gives, such as its custom
 // resource. Whatever of the result holds one counts as secret, too.
 func (r *Root) AddSecret(values map[string]string) {
 	for value, by := range values {
-		if len(value) < shortestSecret {
+		if len(value) < ShortestSecret {
 			continue
 		}
 		if r.Secret == nil {
@@ -34,7 +34,7 @@ func (r *Root) AddSecret(values map[string]string) {
 // HoldsSecret reports whether a value is, or contains, one of the values of Secrets.
 func HoldsSecret(value string, secret map[string]string) bool {
 	for s := range secret {
-		if s == value || len(s) >= shortestSecret && strings.Contains(value, s) {
+		if s == value || len(s) >= ShortestSecret && strings.Contains(value, s) {
 			return true
 		}
 	}

@@ -47,8 +47,9 @@ func shown() standing {
 		0: func(s *fleet.Status) {
 			f := finding(`spec.endpoints[0].interval: "1 minute" is no duration`)
 			f.File, f.Hint, f.Owners = "teams/shop/monitors.yaml", "write 1m", []string{"@shop/on-call"}
-			f.Changed = &diag.Change{Commit: "2f1e0d3c4b5a69788796a5b4c3d2e1f00f1e2d3c", Subject: "Scrape checkout less often",
-				Date: time.Now().Add(-3 * time.Hour), Author: "Jo Miller <jo@example.com>"}
+			f.Changed = &diag.Change{Commit: "2f1e0d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
+				Date: time.Now().Add(-3 * time.Hour), Author: "Jo Miller <jo@example.com>",
+				Subject: "Scrape checkout less often"}
 			f.Object = diag.Object{Kind: "ServiceMonitor", Namespace: "shop", Name: "checkout"}
 			s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse,
 				meta.BuildFailedReason, "1 object is held at its last good version; first: "+f.Sentence())}

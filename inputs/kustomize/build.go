@@ -239,6 +239,8 @@ func (b *builder) run(ctx context.Context, cpu time.Duration, annotations ...str
 		return nil, explain(view.failed, b.root.name)
 	case result.Refusal != "":
 		return nil, b.explain(ctx, result.Refusal)
+	case result.IsUnwritable:
+		return nil, b.unwritable(result.Problem, result.Hint)
 	case result.Problem != "":
 		return nil, failed(b.root.name, result.Problem, result.Hint)
 	}

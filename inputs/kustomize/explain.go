@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"regexp"
@@ -86,26 +87,8 @@ func causes() []cause {
 // explain says why kustomize refused the kustomization. A broken file takes precedence over other causes.
 func (b *builder) explain(ctx context.Context, refusal string) error {
 	c, at, field := b.checker, b.root, ""
-	for _, file := range slices.Sorted(maps.Keys(c.refs.Files)) {
-		text, found := c.tree.Texts()[file]
-		if !found || c.isKustomization(file) || !manifest.IsManifestPath(path.Base(file)) {
-			continue
-		}
-		r := manifest.Parse(manifest.File{Path: file, Data: text}, manifest.Options{DefaultNamespace: "default"})
-		if len(r.Encrypted) > 0 {
-			return &diag.Diagnostic{Severity: diag.Error, Code: diag.EncryptedFile, File: file, Line: 1,
-				Column: 1, Message: "the file cannot be built: it is encrypted with git-crypt",
-				Hint: "encrypt it with SOPS instead, or remove it from the kustomization"}
-		}
-		for _, d := range r.Diags {
-			if r.Broken > 0 && d.Severity == diag.Error && d.Object == (diag.Object{}) {
-				return unbuildable(d)
-			}
-		}
-		// Syntax also checks files of kinds that agentry does not read.
-		if d, found := manifest.Syntax(manifest.File{Path: file, Data: text}); found {
-			return unbuildable(d)
-		}
+	if err := c.brokenFile(); err != nil {
+		return err
 	}
 	blame, err := b.blame(ctx)
 	if err != nil {
@@ -142,6 +125,75 @@ func (b *builder) explain(ctx context.Context, refusal string) error {
 	folder := path.Dir(at.name)
 	return at.failed(field, message, "run kustomize build "+folder+
 		" to see its whole message; what could be a value of a Secret is left out here", folder)
+}
+
+// brokenFile returns the error about the first file that kustomize cannot read, or nil.
+func (c *checker) brokenFile() error {
+	for file, text := range c.namedManifests() {
+		r := manifest.Parse(manifest.File{Path: file, Data: text}, manifest.Options{DefaultNamespace: "default"})
+		if len(r.Encrypted) > 0 {
+			return &diag.Diagnostic{Severity: diag.Error, Code: diag.EncryptedFile, File: file, Line: 1,
+				Column: 1, Message: "the file cannot be built: it is encrypted with git-crypt",
+				Hint: "encrypt it with SOPS instead, or remove it from the kustomization"}
+		}
+		for _, d := range r.Diags {
+			if r.Broken > 0 && d.Severity == diag.Error && d.Object == (diag.Object{}) {
+				return unbuildable(d)
+			}
+		}
+		// Syntax also checks files of kinds that agentry does not read.
+		if d, found := manifest.Syntax(manifest.File{Path: file, Data: text}); found {
+			return unbuildable(d)
+		}
+	}
+	return nil
+}
+
+// namedManifests yields the manifests that the kustomizations name, in order.
+func (c *checker) namedManifests() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for _, file := range slices.Sorted(maps.Keys(c.refs.Files)) {
+			text, found := c.tree.Texts()[file]
+			if !found || c.isKustomization(file) || !manifest.IsManifestPath(path.Base(file)) {
+				continue
+			}
+			if !yield(file, text) {
+				return
+			}
+		}
+	}
+}
+
+// unwritable returns the error about an object that kustomize reads, but cannot write: a key of it is there twice, or
+// is not a string. problem says so without a place.
+func (b *builder) unwritable(problem, hint string) error {
+	if err := b.brokenFile(); err != nil {
+		return err
+	}
+	for file, text := range b.namedManifests() {
+		for doc := range documents(text) {
+			if key := unquotedKey(doc); key != nil {
+				return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: file, Line: key.Line,
+					Column:  key.Column,
+					Message: fmt.Sprintf("the file cannot be built: the key %.64s is not a string", key.Value),
+					Hint:    "write it in quotes"}
+			}
+		}
+	}
+	return failed(b.root.name, problem, hint)
+}
+
+// unquotedKey returns the first key in a node that is not a string, or nil.
+func unquotedKey(node *yaml.Node) *yaml.Node {
+	for i, inner := range node.Content {
+		if tag := inner.ShortTag(); node.Kind == yaml.MappingNode && i%2 == 0 && tag != "!!str" && tag != "!!merge" {
+			return inner
+		}
+		if found := unquotedKey(inner); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // unbuildable returns the error about a file because of which kustomize fails.

@@ -181,16 +181,14 @@ func (c *checker) remote(f *file, dir string, e entry) (entry, error) {
 		case err == nil && u.Scheme == "file":
 			fetches = "--set spec.build.remotes[0].url=" + shown(r.URL) + " fetches it"
 		}
-		cause := diag.Cause{Things: "remote entries", Problem: "are not fetched",
-			Hint: "list their URLs in build.remotes of the pipeline", Flags: fetches,
-			Many: "hosts", Reason: shown(r.URL)}
-		if u, err := url.Parse(r.URL); err == nil {
-			cause.Of = u.Host
-		}
-		d := f.at(diag.BuildRefused, e.field, "is remote, and "+shown(r.URL)+" is not fetched", hint)
+		all := fetches + "; --source URL=FOLDER reads a folder in place of a repository"
 		if !r.IsFile {
 			fetches += "; --source " + shown(r.URL) + "=FOLDER reads a folder in place of it"
 		}
+		cause := diag.Cause{Things: "remote entries", Problem: "are not fetched",
+			Hint: "list their URLs in build.remotes of the pipeline", Flags: all, Of: hostOf(r.URL),
+			Many: "hosts", Reason: shown(r.URL)}
+		d := f.at(diag.BuildRefused, e.field, "is remote, and "+shown(r.URL)+" is not fetched", hint)
 		d.Cause, d.Flags = cause, fetches
 		return e, d
 	}
@@ -217,6 +215,15 @@ func shown(text string) string {
 		return user.ReplaceAllString(text, "")
 	}
 	return u.Scheme + "://" + u.Host + u.Path
+}
+
+// hostOf returns the host of a URL, also of Git's short form of ssh URLs.
+func hostOf(text string) string {
+	if u, err := url.Parse(text); err == nil && u.Scheme != "" {
+		return cmp.Or(u.Host, u.Scheme+"://")
+	}
+	text = user.ReplaceAllString(text, "")
+	return text[:max(strings.IndexAny(text, ":/"), 0)]
 }
 
 // fileName returns the last part of the path of a URL.

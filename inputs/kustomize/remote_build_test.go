@@ -303,3 +303,22 @@ func TestOriginsOfFetchedBases(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Entries that are not fetched are counted by host, also those with Git's short form of ssh URLs.
+func TestARemoteEntryHasItsHost(t *testing.T) {
+	t.Parallel()
+	for entry, want := range map[string]string{
+		"git@git.example.com:org/base.git//app?ref=v1":       "git.example.com",
+		"ssh://git@git.example.com/org/base.git//app?ref=v1": "git.example.com",
+		"https://git.example.com/org/base.git//app?ref=v1":   "git.example.com",
+		"file:///srv/base.git//app":                          "file://",
+	} {
+		_, err := kustomize.Build(t.Context(), tree.New(t.Context(),
+			files(map[string]string{"top/kustomization.yaml": "resources: ['" + entry + "']"})),
+			kustomize.Request{Folder: "top"}, kustomize.Options{Kustomize: testworker.Kustomize()})
+		d, ok := errors.AsType[*diag.Diagnostic](err)
+		if !ok || d.Cause.Of != want || !strings.Contains(d.Cause.Flags, "--source URL=FOLDER") {
+			t.Errorf("%s: got %v", entry, err)
+		}
+	}
+}

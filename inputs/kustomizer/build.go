@@ -19,11 +19,8 @@ import (
 // Crash is the refusal of a job on which kustomize's library panics.
 const Crash = "kustomize's library crashed on it"
 
-// These are the problems that kustomize leaves to its caller.
-const (
-	wrongAnnotations = "kustomize's annotations of an object are wrong"
-	seeMore          = "run kustomize build to see more"
-)
+// wrongAnnotations is a problem that kustomize leaves to its caller.
+const wrongAnnotations = "kustomize's annotations of an object are wrong"
 
 // build builds the job.
 func (j *Job) build(f *files) (out Result) {
@@ -84,7 +81,10 @@ func (j *Job) objects(built resmap.ResMap) (out, problem Result) {
 			return wrong(fmt.Sprintf("has more than %d MiB of objects", MaxBytes>>20), "split it")
 		}
 		if o.Text, err = r.AsYAML(); err != nil {
-			return wrong("an object cannot be written as YAML", seeMore)
+			return Result{}, Result{IsUnwritable: true,
+				Problem: fmt.Sprintf("%s %s cannot be written as YAML: a key in it is there twice, or is not a string",
+					r.GetKind(), r.GetName()),
+				Hint: "write each key once, and in quotes if it looks like a number, true, false or null"}
 		}
 		o.Kind, o.APIVersion = r.GetKind(), r.GetApiVersion()
 		o.EarlierNames, o.Renamed = known[r].renamed(), renamed[r]

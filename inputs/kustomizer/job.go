@@ -46,6 +46,8 @@ type Result struct {
 	Refusal string
 	// Problem is why the objects cannot be used, without values.
 	Problem, Hint string
+	// IsUnwritable says that the problem is an object that cannot be written as YAML.
+	IsUnwritable bool
 }
 
 // Object is a built object.

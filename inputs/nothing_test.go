@@ -85,6 +85,9 @@ func TestAnApplicationThatGivesNothingIsAWarning(t *testing.T) {
 			"-- apps/a.yaml --\n" + config + "-- apps/values.yaml --\nreplicas: 2\n",
 			"spec.source.directory.include: no YAML in the folder apps is a Kubernetes object, besides what is " +
 				"left out by include"},
+		"only hooks": {app + "-- apps/a.yaml --\n" + strings.Replace(config, "{name: a}",
+			"{name: a, annotations: {argocd.argoproj.io/hook: PreSync}}", 1),
+			"spec: all its objects are hooks, which are left out: they do not stay in the cluster"},
 		"no Application": {set, "spec.generators: the generators give no Application"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,10 @@ func (b *build) render(ctx context.Context, s *Source, local *chart.Local, own f
 	if err != nil {
 		return nil, err
 	}
-	b.made = b.made || len(docs) > 0 || helm.HasCRDs(local.Files)
+	b.made = b.made || helm.HasCRDs(local.Files)
+	for _, d := range docs {
+		b.note(manifest.Built{Text: []byte(d.Text)})
+	}
 	filtered := helm.Filter(docs, b.app.Spec.Destination.Namespace, isRead)
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" {

@@ -38,7 +38,8 @@ type build struct {
 	refs  map[string]repository
 	// plugins says what is built in place of plugins.
 	plugins map[string]Plugin
-	made    bool // whether a source gave any object, also of a kind that is not read
+	made    bool // whether a source gave any object but hooks, also of a kind that is not read
+	hooks   bool // whether a source gave a hook
 }
 
 // Make implements [roots.Maker]. It returns the objects of all sources. If several sources have an object, the last
@@ -67,7 +68,9 @@ func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, 
 		if err != nil {
 			return nil, err
 		}
-		b.made = b.made || slices.ContainsFunc(docs, isObject)
+		for _, d := range docs {
+			b.note(d)
+		}
 		if out = append(out, docs...); len(out) > kustomizer.MaxObjects {
 			return nil, problem(s.Field, "split the Application", "it has more than %d objects", kustomizer.MaxObjects)
 		}
@@ -81,8 +84,22 @@ func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, 
 // wholePath says how a pattern of a directory is to be written.
 const wholePath = "correct the pattern: it is compared with the whole path below the folder, and * also matches /"
 
+// note notes that a source gives a document.
+func (b *build) note(doc manifest.Built) {
+	if b.made {
+		return
+	}
+	isHook := hasHook(doc.Text)
+	b.hooks = b.hooks || isHook
+	b.made = !isHook && isObject(doc)
+}
+
 // nothing says why no source gives an object.
 func (b *build) nothing() error {
+	if b.hooks {
+		return roots.Nothing("spec", "add an object that stays, or remove the custom resource",
+			"all its objects are hooks, which are left out: they do not stay in the cluster")
+	}
 	i := slices.IndexFunc(b.app.Spec.Sources, func(s Source) bool { return !s.IsReference() })
 	if i < 0 {
 		return roots.Nothing("spec.sources", "add a source with a path or a chart",
@@ -90,8 +107,7 @@ func (b *build) nothing() error {
 	}
 	s := &b.app.Spec.Sources[i]
 	if s.Chart != "" || s.isOCI() {
-		return roots.Nothing(s.Field+".chart", "correct the values that decide what the chart renders",
-			"the chart renders no object with these values")
+		return roots.NothingRendered(s.Field + ".chart")
 	}
 	top, err := find(b.known, s.Field+".repoURL", s.RepoURL)
 	if err != nil {
@@ -105,8 +121,7 @@ func (b *build) nothing() error {
 	case err != nil:
 		return err
 	case kind == chartFolder:
-		return roots.Nothing(s.Field+".path", "correct the values that decide what the chart renders",
-			"the chart renders no object with these values")
+		return roots.NothingRendered(s.Field + ".path")
 	case kind == directory:
 		of := cmp.Or(s.Directory, &DirectorySource{})
 		patterns := of.patterns()
@@ -240,19 +255,15 @@ func (b *build) effective(docs []manifest.Built) []manifest.Built {
 			continue
 		}
 		var head struct {
-			APIVersion, Kind string
-			Metadata         struct {
-				Namespace, Name string
-				Annotations     map[string]string
-			}
+			Kind     string
+			Metadata struct{ Namespace, Name string }
 		}
 		if yaml.Unmarshal(doc.Text, &head) != nil || head.Metadata.Name == "" {
 			continue // parsing reports it
 		}
 		id := head.Kind + "/" + cmp.Or(head.Metadata.Namespace, b.app.Spec.Destination.Namespace) + "/" +
 			head.Metadata.Name
-		kept[i] = !seen[id] && head.Metadata.Annotations["argocd.argoproj.io/hook"]+
-			head.Metadata.Annotations["helm.sh/hook"] == ""
+		kept[i] = !seen[id] && !hasHook(doc.Text)
 		seen[id] = several
 	}
 	var out []manifest.Built
@@ -262,4 +273,15 @@ func (b *build) effective(docs []manifest.Built) []manifest.Built {
 		}
 	}
 	return out
+}
+
+// hasHook reports whether a document is a hook of Argo CD or Helm.
+func hasHook(text []byte) bool {
+	var head struct {
+		Metadata struct{ Annotations map[string]string }
+	}
+	if !bytes.Contains(text, []byte("hook")) || yaml.Unmarshal(text, &head) != nil {
+		return false
+	}
+	return head.Metadata.Annotations["argocd.argoproj.io/hook"]+head.Metadata.Annotations["helm.sh/hook"] != ""
 }

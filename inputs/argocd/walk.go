@@ -65,7 +65,7 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		before := clusters
 		if clusters = slices.Collect(r.sortedClusters); pass == maxPasses || reflect.DeepEqual(clusters, before) {
 			r.requireOneCluster()
-			r.requireAny()
+			r.noteOthers()
 			slices.SortFunc(r.roots, func(a, b roots.Root) int { return cmp.Compare(a.Name, b.Name) })
 			return r.roots, nil
 		}
@@ -222,12 +222,22 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 	return root, false
 }
 
-// requireAny warns, at one Application, if all are for other clusters.
-func (r *walk) requireAny() {
-	isBuilt := func(root roots.Root) bool { _, ok := root.Make.(applicationMaker); return ok }
-	if len(r.others) > 0 && !slices.ContainsFunc(r.roots, isBuilt) {
-		r.roots = append(r.roots, r.others[0])
+// noteOthers says, at one Application, how many are for other clusters. It is a warning if all are.
+func (r *walk) noteOthers() {
+	if len(r.others) == 0 {
+		return
 	}
+	first := slices.MinFunc(r.others, func(a, b roots.Root) int { return cmp.Compare(a.Name, b.Name) })
+	isBuilt := func(root roots.Root) bool { _, ok := root.Make.(applicationMaker); return ok }
+	if slices.ContainsFunc(r.roots, isBuilt) {
+		message := fmt.Sprintf("it is for another cluster than %s of cluster.name, so it is not built", r.Cluster)
+		if more := len(r.others) - 1; more > 0 {
+			message += fmt.Sprintf("; the same goes for %d more", more)
+		}
+		first.Problem = new(diag.BuildsNothing.At("spec.destination", "%s", message).As(diag.Info).
+			WithHint("give each cluster a pipeline of its own"))
+	}
+	r.roots = append(r.roots, first)
 }
 
 // isWanted reports whether Applications for a destination are built.

@@ -142,6 +142,7 @@ spec:
 			want: []string{
 				`argocd in "": Cluster prod, Cluster staging, ApplicationSet apps`,
 				`argocd/set.yaml (Application/argocd/prod-shop) in "shop": ServiceMonitor shop-prod`,
+				`argocd/set.yaml (Application/argocd/staging-shop): argocd/set.yaml:11:7: info[builds-nothing]: spec.destination: it is for another cluster than https://prod.example.com of cluster.name, so it is not built`,
 				`argocd/set.yaml (ApplicationSet/argocd/apps) in "": Application prod-shop, Application staging-shop`,
 			}},
 		{name: "several clusters, and nobody says which", files: clusters + matrix, want: []string{
@@ -156,6 +157,7 @@ spec:
 				`argocd in "": Application clusters, ApplicationSet apps`,
 				`argocd/a.yaml (Application/argocd/clusters) in "shop": Cluster prod, Cluster staging`,
 				`argocd/set.yaml (Application/argocd/prod-shop) in "shop": ServiceMonitor shop-prod`,
+				`argocd/set.yaml (Application/argocd/staging-shop): argocd/set.yaml:11:7: info[builds-nothing]: spec.destination: it is for another cluster than prod of cluster.name, so it is not built`,
 				`argocd/set.yaml (ApplicationSet/argocd/apps) in "": Application prod-shop, Application staging-shop`,
 			}},
 		{name: "another repository", files: "-- argocd/a.yaml --\n" +
@@ -229,6 +231,23 @@ func TestNoApplicationForTheCluster(t *testing.T) {
 	const want = "warning[builds-nothing]: spec.destination: no Application is for the cluster prd of cluster.name; " +
 		"this one is for prod"
 	if !strings.Contains(got, want) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Applications for other clusters than that of the pipeline are counted, at the first one.
+func TestApplicationsForOtherClustersAreCounted(t *testing.T) {
+	t.Parallel()
+	apps := monitorsOf
+	for _, cluster := range []string{"dev", "prod", "staging"} {
+		apps += "-- argocd/" + cluster + ".yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Application\n" +
+			"metadata: {name: shop-" + cluster + ", namespace: argocd}\nspec:\n  destination: {name: " + cluster +
+			", namespace: shop}\n  source: {repoURL: https://git.example.com/fleet, path: apps/shop/prod}\n"
+	}
+	got := strings.Join(walked(t, files(apps), "prod"), "\n")
+	const want = "info[builds-nothing]: spec.destination: it is for another cluster than prod of cluster.name, so it is " +
+		"not built; the same goes for 1 more"
+	if !strings.Contains(got, want) || strings.Count(got, "builds-nothing") != 1 {
 		t.Errorf("got %s", got)
 	}
 }

@@ -49,11 +49,15 @@ func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([
 	if err != nil {
 		return nil, local, err
 	}
-	if len(docs) == 0 && !helm.HasCRDs(files) {
-		return nil, local, roots.Nothing("spec.chart", "correct the values that decide what the chart renders",
-			"the chart renders no object with these values")
+	hasCRDs := helm.HasCRDs(files)
+	if len(docs) == 0 && !hasCRDs {
+		return nil, local, roots.NothingRendered("spec.chart")
 	}
 	docs, err = r.PostRender(ctx, docs, c.Kustomize)
+	if err == nil && len(docs) == 0 && !hasCRDs {
+		return nil, local, roots.Nothing("spec.postRenderers", "correct the patches, or remove the custom resource",
+			"patches delete all objects of the chart")
+	}
 	return docs, local, err
 }
 

@@ -63,6 +63,9 @@ func TestAReleaseOfAFolder(t *testing.T) {
 		t.Errorf("got %+v %v", docs, err)
 	}
 	for spec, want := range map[string]string{
+		"chart: {spec: {chart: charts/shop, " + source + "}}\npostRenderers: [{kustomize: {patches: [{target: " +
+			"{kind: ServiceMonitor}, patch: '{$patch: delete, kind: ServiceMonitor, metadata: {name: x}}'}]}}]": "" +
+			"spec.postRenderers: patches delete all objects of the chart",
 		"chart: {spec: {chart: charts, " + source +
 			"}}": "spec.chart.spec.chart: the folder charts holds no chart",
 		"chart: {spec: {chart: ../shop, " + source +

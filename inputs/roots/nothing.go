@@ -17,6 +17,12 @@ func Nothing(field, hint, format string, args ...any) *diag.Diagnostic {
 	return new(diag.BuildsNothing.At(field, format, args...).WithHint(hint))
 }
 
+// NothingRendered is [Nothing] for a chart. field is the field of the custom resource that names the chart.
+func NothingRendered(field string) *diag.Diagnostic {
+	return Nothing(field, "correct the values that decide what the chart renders, or add objects that are no hooks",
+		"the chart renders no object with these values; hooks are left out")
+}
+
 // NothingIn is [Nothing] for a folder of a repository, with the reason as far as it is known. field is the field of the
 // custom resource that names the folder; it is empty for a path of the pipeline.
 func NothingIn(t *tree.Tree, field, folder string) *diag.Diagnostic {

@@ -97,11 +97,50 @@ func (s *search) follow(ctx context.Context, w walk) error {
 	found, err := w.follow(ctx, paths, func(wanted ...Root) ([][]roots.Object, error) {
 		return s.build(ctx, wanted, w.follows)
 	})
+	if err == nil && s.Mode == ArgoCD {
+		err = s.noteUnread(ctx, found)
+	}
 	s.refuseRepositories(found)
 	s.layout.Roots = append(found, slices.SortedFunc(maps.Values(s.refused), func(a, b Root) int {
 		return strings.Compare(a.Name, b.Name)
 	})...)
 	return err
+}
+
+// noteUnread warns of paths that lead to nothing: they have objects of kinds that agentry reads, but neither an
+// Application nor a kustomization of their own, and no Application reads them.
+func (s *search) noteUnread(ctx context.Context, found []Root) error {
+	for i, r := range found {
+		e, isEntries := r.Make.(argocd.Entries)
+		if !isEntries || r.Problem != nil || slices.ContainsFunc(found, func(o Root) bool {
+			seen := s.layout.seen[o.Digest()]
+			return o.RequestedBy != nil && seen.reads.Below(e.Path) ||
+				(o.Name == e.Path || strings.HasPrefix(o.Name, e.Path+"/")) && len(seen.objects) > 0
+		}) {
+			continue
+		}
+		_, isDir, err := s.tree.Resolve(e.Path)
+		if err != nil {
+			continue // it is reported elsewhere
+		}
+		all := Root{Name: e.Path, Folder: e.Path, Generate: &kustomize.Generate{}}
+		if !isDir {
+			all.Folder, all.Generate.File = path.Dir(e.Path), path.Base(e.Path)
+		}
+		built, err := s.build(ctx, []Root{all}, func(_, kind string) bool {
+			return slices.Contains(manifest.Kinds(), kind)
+		})
+		if err != nil {
+			return err
+		}
+		if n := len(built[0]); n > 0 {
+			d := diag.BuildsNothing.At("", "its objects are not read, as no Application leads to them: %d of kinds that "+
+				"agentry reads", n).WithHint("add a kustomization.yaml to it, or an Application that names it")
+			d.File = e.Path
+			found[i].Problem = &d
+		}
+	}
+	return nil
 }
 
 // pathRoot returns the root of a path: what Flux would apply if a Kustomization named the path. A path that holds no

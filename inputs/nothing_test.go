@@ -7,6 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 // What gives nothing is a warning that says why. Objects of kinds that are not read are something.
@@ -104,5 +105,37 @@ func TestAnApplicationThatGivesNothingIsAWarning(t *testing.T) {
 				t.Errorf("want %q in\n%s", c.want, got)
 			}
 		})
+	}
+}
+
+// A path without an Application and without a kustomization leads to nothing, unless an Application names it.
+func TestAPathThatNoApplicationNamesIsAWarning(t *testing.T) {
+	t.Parallel()
+	const monitors = "-- apps/m.yaml --\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" +
+		"metadata: {name: shop}\nspec: {selector: {}, endpoints: [{port: web}]}\n"
+	const app = "-- argocd/app.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Application\n" +
+		"metadata: {name: shop, namespace: argocd}\nspec:\n  destination: {name: in-cluster, namespace: shop}\n" +
+		"  source: {repoURL: https://git.example.com/org/fleet.git, path: PATH}\n"
+	const config = "-- other/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	for name, c := range map[string]struct {
+		files  string
+		isRead bool
+	}{
+		"no Application":          {strings.Replace(app, "PATH", "other", 1) + monitors, false},
+		"an Application":          {strings.Replace(app, "PATH", "apps", 1) + monitors, true},
+		"a kustomization":         {app + monitors + "-- apps/kustomization.yaml --\nresources: [m.yaml]\n", true},
+		"nothing that is read":    {app + strings.NewReplacer("other/", "apps/", "ConfigMap", "Other").Replace(config), true},
+		"an Application in there": {monitors + strings.Replace(app, "argocd/app", "apps/app", 1), true},
+	} {
+		files := archive(c.files + config)
+		open := func() (tree.Files, func(), error) { return files, func() {}, nil }
+		got, _ := applied(t, inputs.Search{Files: files, Paths: []string{"argocd", "apps"}, Mode: inputs.ArgoCD,
+			Options: roots.Options{Open: open, Kustomize: testworker.Kustomize(),
+				Repositories: roots.Repositories{URL: "https://git.example.com/org/fleet.git"}}})
+		const want = "warning[builds-nothing]: its objects are not read, as no Application leads to them: 1 of " +
+			"kinds that agentry reads"
+		if strings.Contains(got, want) == c.isRead {
+			t.Errorf("%s: got\n%s", name, got)
+		}
 	}
 }

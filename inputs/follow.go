@@ -134,8 +134,8 @@ func (s *search) noteUnread(ctx context.Context, found []Root) error {
 			return err
 		}
 		if n := len(built[0]); n > 0 {
-			d := diag.BuildsNothing.At("", "its objects are not read, as no Application leads to them: %d of kinds that "+
-				"agentry reads", n).WithHint("add a kustomization.yaml to it, or an Application that names it")
+			d := diag.BuildsNothing.At("", "its objects are not read, as no Application leads to them: %d of kinds "+
+				"that agentry reads", n).WithHint("add a kustomization.yaml to it, or an Application that names it")
 			d.File = e.Path
 			found[i].Problem = &d
 		}

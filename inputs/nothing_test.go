@@ -121,10 +121,11 @@ func TestAPathThatNoApplicationNamesIsAWarning(t *testing.T) {
 		files  string
 		isRead bool
 	}{
-		"no Application":          {strings.Replace(app, "PATH", "other", 1) + monitors, false},
-		"an Application":          {strings.Replace(app, "PATH", "apps", 1) + monitors, true},
-		"a kustomization":         {app + monitors + "-- apps/kustomization.yaml --\nresources: [m.yaml]\n", true},
-		"nothing that is read":    {app + strings.NewReplacer("other/", "apps/", "ConfigMap", "Other").Replace(config), true},
+		"no Application":  {strings.Replace(app, "PATH", "other", 1) + monitors, false},
+		"an Application":  {strings.Replace(app, "PATH", "apps", 1) + monitors, true},
+		"a kustomization": {app + monitors + "-- apps/kustomization.yaml --\nresources: [m.yaml]\n", true},
+		"nothing that is read": {app + strings.NewReplacer("other/", "apps/", "ConfigMap", "Other").Replace(config),
+			true},
 		"an Application in there": {monitors + strings.Replace(app, "argocd/app", "apps/app", 1), true},
 	} {
 		files := archive(c.files + config)

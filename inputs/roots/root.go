@@ -153,7 +153,7 @@ func (r Root) build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 	opts.Charts = opts.Charts.With(r.APIVersions)
 	if r.RequestedBy == nil && r.Problem != nil {
 		d := *r.Problem
-		d.File = r.Folder
+		d.File = cmp.Or(d.File, r.Folder)
 		return nil, &d
 	}
 	if r.RequestedBy != nil {

@@ -126,8 +126,8 @@ func TestAPathThatNoApplicationNamesIsAWarning(t *testing.T) {
 		"a kustomization": {app + monitors + "-- apps/kustomization.yaml --\nresources: [m.yaml]\n", true},
 		"nothing that is read": {app + strings.NewReplacer("other/", "apps/", "ConfigMap", "Other").Replace(config),
 			true},
-		"an Application in there": {monitors + strings.NewReplacer("argocd/app", "apps/app", "PATH", "other").Replace(app),
-			true},
+		"an Application in there": {
+			monitors + strings.NewReplacer("argocd/app", "apps/app", "PATH", "other").Replace(app), true},
 	} {
 		files := archive(c.files + config)
 		open := func() (tree.Files, func(), error) { return files, func() {}, nil }

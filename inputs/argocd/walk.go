@@ -132,7 +132,7 @@ func (r *walk) follow(ctx context.Context, next []roots.Root) error {
 		}
 		if round == maxRounds || len(r.roots)+len(more) > maxRoots {
 			for i := range more {
-				more[i].Problem = endless()
+				more[i].Problem = roots.Endless("Applications")
 			}
 			r.roots = append(r.roots, more[:min(len(more), 1)]...)
 			return nil
@@ -140,12 +140,6 @@ func (r *walk) follow(ctx context.Context, next []roots.Root) error {
 		next = more
 	}
 	return nil
-}
-
-// endless is the problem of an Application in a chain without end.
-func endless() *diag.Diagnostic {
-	return new(diag.BuildRefused.At("", "Applications lead to more Applications without end").
-		WithHint("correct the one that leads to itself under another name, or name a path with fewer of them"))
 }
 
 // leadsOn reports whether a root that another one asks for is followed. If there is no end to what an Application leads
@@ -160,7 +154,7 @@ func (r *walk) leadsOn(root *roots.Root, by *roots.Chain) bool {
 		return true
 	}
 	isFirst := !r.endless[c.Of]
-	r.endless[c.Of], root.Problem = true, endless()
+	r.endless[c.Of], root.Problem = true, roots.Endless("Applications")
 	return isFirst
 }
 

@@ -144,6 +144,7 @@ func (k *kustomization) variables(ctx context.Context, objects Objects, secret m
 	var missing []string
 	for i, ref := range k.spec.PostBuild.SubstituteFrom {
 		field := "spec.postBuild.substituteFrom" + index(i)
+		in := fmt.Sprintf("%s %s/%s", ref.Kind, k.namespace(), ref.Name)
 		object := objects(ref.Kind, k.namespace(), ref.Name)
 		switch {
 		case ref.Kind != "ConfigMap" && ref.Kind != "Secret":
@@ -151,19 +152,16 @@ func (k *kustomization) variables(ctx context.Context, objects Objects, secret m
 		case object == nil && ref.Optional:
 			continue
 		case object == nil:
-			name := ref.Kind + " " + k.namespace() + "/" + ref.Name
-			missing = append(missing, name)
-			problems = append(problems, new(diag.FluxVariable.At(field, "%s is not in the inputs", name).
+			missing = append(missing, in)
+			problems = append(problems, new(diag.FluxVariable.At(field, "%s is not in the inputs", in).
 				As(diag.Warning).WithHint(addMissing+"; until then its variables stay as ${NAME}, and objects with "+
 				"them are not rendered")))
 			continue
-		}
-		if isEmpty(object) {
-			problems = append(problems, new(diag.FluxVariable.At(field, "%s %s/%s has no data, so it gives no variable",
-				ref.Kind, k.namespace(), ref.Name).As(diag.Warning).WithHint("add data, or remove the reference")))
+		case isEmpty(object):
+			problems = append(problems, new(diag.FluxVariable.At(field, "%s has no data, so it gives no variable", in).
+				As(diag.Warning).WithHint("add data, or remove the reference")))
 			continue
 		}
-		in := fmt.Sprintf("%s %s/%s", ref.Kind, k.namespace(), ref.Name)
 		wasEncrypted := isEncrypted(object)
 		if wasEncrypted {
 			clear, failed := read.open(ctx, object)

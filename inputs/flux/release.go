@@ -60,32 +60,13 @@ func (r *run) release(ctx context.Context, o roots.Object) roots.Root {
 	for i, ref := range h.Spec.ValuesFrom {
 		field = "spec.valuesFrom" + index(i)
 		object := note(ref.Kind, h.Metadata.Namespace, ref.Name)
-		if ref.isMissing(object) {
-			root.Warnings.Add(diag.MissingSecret.At(field,
-				"Secret %s/%s is not in the inputs; the chart is rendered without its values", h.Metadata.Namespace,
-				ref.Name).As(diag.Warning).WithHint(addMissing + ", or " + decidesMonitors))
-			continue
+		warning, mayAnswer := r.openValues(ctx, field, ref, h.Metadata.Namespace, object, m)
+		if mayAnswer {
+			return refused(root, warning)
 		}
-		if slices.Contains(roots.StubKeys(object), cmp.Or(ref.ValuesKey, defaultKey)) {
-			root.Warnings.Add(diag.MissingSecret.At(field,
-				"the stub of Secret %s/%s has no value; the chart is rendered without it", h.Metadata.Namespace,
-				ref.Name).As(diag.Warning).WithHint(decidesMonitors))
-			continue
+		if warning != nil {
+			root.Warnings = append(root.Warnings, *warning)
 		}
-		if !isEncrypted(object) {
-			continue
-		}
-		clear, failed := r.open(ctx, object)
-		if clear != nil {
-			m.Objects[ref.id(h.Metadata.Namespace)], m.Encrypted[ref.id(h.Metadata.Namespace)] = clear, true
-			continue
-		}
-		p := undecrypted(field, ref.Kind, h.Metadata.Namespace, ref.Name, failed)
-		if failed.IsUncertain {
-			return refused(root, p)
-		}
-		p.Message, p.Hint = p.Message+"; the chart is rendered without its values", p.Hint+", or "+decidesMonitors
-		root.Warnings = append(root.Warnings, *p)
 	}
 	field = "spec.chart"
 	if h.Spec.ChartRef != nil {
@@ -108,6 +89,32 @@ func (r *run) release(ctx context.Context, o roots.Object) roots.Root {
 	}
 	root.Make = m
 	return root
+}
+
+// openValues decrypts the object of a reference to values into m, if it is encrypted. It returns the warning about a
+// Secret without whose values the chart is rendered, and whether a key server may answer later.
+func (r *run) openValues(ctx context.Context, field string, ref ValuesReference, namespace string,
+	object map[string]any, m Release) (warning *diag.Diagnostic, mayAnswer bool) {
+	switch {
+	case ref.isMissing(object):
+		return new(diag.MissingSecret.At(field, "Secret %s/%s is not in the inputs; the chart is rendered without its "+
+			"values", namespace, ref.Name).As(diag.Warning).WithHint(addMissing + ", or " + decidesMonitors)), false
+	case slices.Contains(roots.StubKeys(object), cmp.Or(ref.ValuesKey, defaultKey)):
+		return new(diag.MissingSecret.At(field, "the stub of Secret %s/%s has no value; the chart is rendered without "+
+			"it", namespace, ref.Name).As(diag.Warning).WithHint(decidesMonitors)), false
+	case !isEncrypted(object):
+		return nil, false
+	}
+	clear, failed := r.open(ctx, object)
+	if clear != nil {
+		m.Objects[ref.id(namespace)], m.Encrypted[ref.id(namespace)] = clear, true
+		return nil, false
+	}
+	p := undecrypted(field, ref.Kind, namespace, ref.Name, failed)
+	if !failed.IsUncertain {
+		p.Message, p.Hint = p.Message+"; the chart is rendered without its values", p.Hint+", or "+decidesMonitors
+	}
+	return p, failed.IsUncertain
 }
 
 // decidesMonitors is what to do about values that a chart is rendered without.

@@ -138,21 +138,12 @@ func (r *run) followReleases(ctx context.Context, build roots.Builder) error {
 // refuseRest refuses what is left to follow.
 func (r *run) refuseRest(ctx context.Context) {
 	for _, k := range r.waiting {
-		r.refuseEndless(k.emptyRoot(), "Kustomizations")
+		r.roots = append(r.roots, refused(k.emptyRoot(), roots.Endless("Kustomizations")))
 	}
 	for _, o := range r.releases {
-		r.refuseEndless(r.release(ctx, o.Object), "HelmReleases")
+		r.roots = append(r.roots, refused(r.release(ctx, o.Object), roots.Endless("HelmReleases")))
 	}
 	r.waiting, r.releases = nil, nil
-}
-
-// refuseEndless refuses a Kustomization or HelmRelease in a chain without end.
-func (r *run) refuseEndless(root roots.Root, kinds string) {
-	message := fmt.Sprintf("%[1]s lead to more %[1]s without end", kinds)
-	cause := diag.Cause{Things: kinds, Problem: "are not built, because there is no end to them", Of: kinds,
-		Reason: message,
-		Hint:   "correct the one that leads to itself under another name, or name a path with fewer of them"}
-	r.roots = append(r.roots, refused(root, new(diag.BuildRefused.At("", "%s", message).Because(cause))))
 }
 
 // leadsOn reports whether what a chain ends with can be built. If the chain has no end, that is one error for each
@@ -163,7 +154,7 @@ func (r *run) leadsOn(c *roots.Chain, root func() roots.Root, kinds string) bool
 	}
 	if !r.endless[c.Of] {
 		r.endless[c.Of] = true
-		r.refuseEndless(root(), kinds)
+		r.roots = append(r.roots, refused(root(), roots.Endless(kinds)))
 	}
 	return false
 }

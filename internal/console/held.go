@@ -75,8 +75,5 @@ func (p pipelinePage) Who(d diag.Diagnostic) who {
 	return out
 }
 
-// AuthorLink returns the list of the pipelines in which the author changed something that is wrong.
-func (w who) AuthorLink() string { return w.ListOf(w.Author) }
-
 // ListOf returns the list of the pipelines in which something is wrong that an author changed, or an owner owns.
 func (w who) ListOf(person string) string { return query{Words: person, Page: 1}.link() }

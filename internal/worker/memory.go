@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -39,13 +40,27 @@ func (m *SharedMemory) limit(bytes int64) int64 {
 	return min(bytes, m.bytes)
 }
 
-// reserve leaves so many bytes more to workers, or less.
+// reserve leaves so many bytes more to workers, or less. The collector keeps to a lower limit from its next cycle on,
+// which may be later than a worker needs the memory: what this process has above the limit is returned at once.
 func (m *SharedMemory) reserve(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.reserved += bytes; m.own < math.MaxInt64 {
-		debug.SetMemoryLimit(m.own - m.reserved)
+	m.reserved += bytes
+	if m.own == math.MaxInt64 {
+		return
 	}
+	limit := m.own - m.reserved
+	debug.SetMemoryLimit(limit)
+	if bytes > 0 && inUse() > limit {
+		debug.FreeOSMemory()
+	}
+}
+
+// inUse returns the bytes of this process that count for its memory limit.
+func inUse() int64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
 }
 
 // take waits until so many bytes are free and reserves them. A nil SharedMemory has no limit.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,5 +68,28 @@ func TestWhatIsKilledIsTriedOnceMore(t *testing.T) {
 	starts, readErr := os.ReadFile(log)
 	if !ok || broken.Reason != Killed || readErr != nil || len(starts) != 2 {
 		t.Errorf("got %v after %d starts", err, len(starts))
+	}
+}
+
+// TestWorkersGetTheirMemoryAtOnce: what this process has used and needs no more goes to the system before a worker
+// runs, because together they would be more than the container has.
+func TestWorkersGetTheirMemoryAtOnce(t *testing.T) {
+	const limit, garbage = 512 << 20, 256 << 20
+	debug.FreeOSMemory()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // nothing else collects in the meantime
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
+	m := NewSharedMemory(limit)
+	used := make([]byte, garbage)
+	if used[garbage-1] != 0 || inUse() < garbage {
+		t.Fatalf("%d MiB are in use", inUse()>>20)
+	}
+	m.own = inUse() // all that this process may have
+	give, err := m.take(t.Context(), limit/workersPart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer give()
+	if got := inUse(); got > m.own-limit/workersPart {
+		t.Errorf("%d MiB are still in use, of %d", got>>20, m.own>>20)
 	}
 }

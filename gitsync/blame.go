@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync/blame"
+	"github.com/agentry-dev/agentry/gitsync/internal/blame"
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/committext"
-	"github.com/agentry-dev/agentry/gitsync/lastgood"
+	"github.com/agentry-dev/agentry/gitsync/internal/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"

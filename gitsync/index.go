@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/gitsync/index"
+	"github.com/agentry-dev/agentry/gitsync/internal/index"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )

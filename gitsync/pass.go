@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/tenancy"
 	"github.com/agentry-dev/agentry/gitsync/budget"
-	"github.com/agentry-dev/agentry/gitsync/lastgood"
+	"github.com/agentry-dev/agentry/gitsync/internal/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/source"

@@ -18,7 +18,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs"
-	"github.com/agentry-dev/agentry/inputs/flux"
+	"github.com/agentry-dev/agentry/inputs/internal/flux"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/sops"

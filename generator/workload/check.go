@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/podrules"
+	"github.com/agentry-dev/agentry/generator/internal/podrules"
 )
 
 // refuses begins the message about something that Kubernetes would not accept.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/agentry-dev/agentry/generator/podrules"
+	"github.com/agentry-dev/agentry/generator/internal/podrules"
 )
 
 // checkContainer checks a container at path, with the volumes and claims of its pod.

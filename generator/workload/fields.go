@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/podspec"
+	"github.com/agentry-dev/agentry/generator/internal/podspec"
 )
 
 // claimPath returns the path of the field with the volume claim's name.

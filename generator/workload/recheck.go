@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/podrules"
+	"github.com/agentry-dev/agentry/generator/internal/podrules"
 )
 
 // recheck reports the errors that Kubernetes would find in a changed object and not in the original.

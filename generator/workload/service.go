@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/compile"
-	"github.com/agentry-dev/agentry/generator/podspec"
+	"github.com/agentry-dev/agentry/generator/internal/podspec"
 )
 
 // The interface to the sd-aggregator is the Service by which it finds the pods of integrations. All data is in

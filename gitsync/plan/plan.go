@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/lastgood"
+	"github.com/agentry-dev/agentry/gitsync/internal/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/committext"
-	"github.com/agentry-dev/agentry/gitsync/lastgood"
+	"github.com/agentry-dev/agentry/gitsync/internal/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 

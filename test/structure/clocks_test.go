@@ -21,14 +21,14 @@ func timesOfDay() map[string]string {
 	const unread = "an index that nobody reads is removed after a month; one that goes too early is made again"
 	const shown = "shown to people or sent to others, and compared with nothing here"
 	return map[string]string{
-		"gitsync/index/index.go":               unread,
-		"gitsync/lastgood/lastgood.go":         dated,
-		"gitsync/publish/inputs.go":            dated,
-		"gitsync/signature/sign.go":            dated,
-		"gitsync/signature/pgp.go":             dated,
-		"gitsync/committext/text.go":           dated,
-		"gitsync/signature/allowed_signers.go": dated,
-		"gitsync/fleet/query.go":               "made when it is asked for, from how far off the moment is",
+		"gitsync/internal/index/index.go":       unread,
+		"gitsync/internal/lastgood/lastgood.go": dated,
+		"gitsync/publish/inputs.go":             dated,
+		"gitsync/signature/sign.go":             dated,
+		"gitsync/signature/pgp.go":              dated,
+		"gitsync/committext/text.go":            dated,
+		"gitsync/signature/allowed_signers.go":  dated,
+		"gitsync/fleet/query.go":                "made when it is asked for, from how far off the moment is",
 		"inputs/chart/cache.go": "times of files: a clock that is set changes which archive goes " +
 			"first, or how long a temporary file stays",
 		"inputs/helm/helmworker/render.go": "two moments in the past, which charts get for the time of day",

@@ -7,7 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtimes/agent/stages"
-	"github.com/agentry-dev/agentry/generator/runtimes/instance"
+	"github.com/agentry-dev/agentry/generator/runtimes/internal/instance"
 )
 
 // Check checks a configuration against the agent's rules. It returns the configuration to print: writers that the

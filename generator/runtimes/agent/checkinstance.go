@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtimes/agent/handwritten"
-	"github.com/agentry-dev/agentry/generator/runtimes/instance"
+	"github.com/agentry-dev/agentry/generator/runtimes/internal/instance"
 )
 
 // defaultFlushPeriod is the agent's own default (agent v0.44.8).

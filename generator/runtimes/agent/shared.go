@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtimes/instance"
+	"github.com/agentry-dev/agentry/generator/runtimes/internal/instance"
 )
 
 // separate keeps instances apart if the agent's default mode would break them. That mode merges all instances with

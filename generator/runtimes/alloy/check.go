@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
-	"github.com/agentry-dev/agentry/generator/runtimes/instance"
+	"github.com/agentry-dev/agentry/generator/runtimes/internal/instance"
 )
 
 // check checks a configuration against what a version of Alloy refuses, and reports what it cannot do or does in

@@ -6,8 +6,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	schema "github.com/agentry-dev/agentry/generator/runtimes/agent/handwritten"
-	"github.com/agentry-dev/agentry/generator/runtimes/alloy/handwritten"
-	"github.com/agentry-dev/agentry/generator/runtimes/instance"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/internal/handwritten"
+	"github.com/agentry-dev/agentry/generator/runtimes/internal/instance"
 )
 
 // handWritten returns the hand-written jobs of an instance, which become components like all others. There are none if

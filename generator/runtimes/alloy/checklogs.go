@@ -13,9 +13,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtimes/agent/handwritten"
 	agentstages "github.com/agentry-dev/agentry/generator/runtimes/agent/stages"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
-	"github.com/agentry-dev/agentry/generator/runtimes/alloy/promtail"
-	"github.com/agentry-dev/agentry/generator/runtimes/alloy/stages"
-	"github.com/agentry-dev/agentry/generator/runtimes/instance"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/internal/promtail"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/internal/stages"
+	"github.com/agentry-dev/agentry/generator/runtimes/internal/instance"
 )
 
 // logs checks LogsInstances and the pipelines of PodLogs.

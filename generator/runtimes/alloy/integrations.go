@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
-	"github.com/agentry-dev/agentry/generator/runtimes/alloy/exporter"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/internal/exporter"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/syntax"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtimes"
-	"github.com/agentry-dev/agentry/generator/runtimes/alloy/promtail"
-	"github.com/agentry-dev/agentry/generator/runtimes/alloy/stages"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/internal/promtail"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/internal/stages"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/syntax"
 )
 

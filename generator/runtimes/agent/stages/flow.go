@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtimes/agent/logql"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent/internal/logql"
 )
 
 func drop(p *problems, path string, s *model.DropStage) {

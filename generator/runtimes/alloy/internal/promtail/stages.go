@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	agentstages "github.com/agentry-dev/agentry/generator/runtimes/agent/stages"
-	"github.com/agentry-dev/agentry/generator/runtimes/alloy/stages"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/internal/stages"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/syntax"
 )
 

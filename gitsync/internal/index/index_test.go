@@ -18,7 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/rbac"
-	"github.com/agentry-dev/agentry/gitsync/index"
+	"github.com/agentry-dev/agentry/gitsync/internal/index"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/source"
 )

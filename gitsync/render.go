@@ -8,9 +8,32 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/compile/integration"
 	"github.com/agentry-dev/agentry/generator/compile/scrape"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
+
+// Render renders files as a pipeline says, without Git and without the network. The pipeline must be valid and have its
+// defaults: see [pipeline.Pipeline.Read]. Of its sources and its output nothing is used: kustomizations and charts are
+// not built, nothing has a last good version, and values that a pass would encrypt are in clear. What is wrong with the
+// files is in the diagnostics of the output; an error is about the pipeline.
+func Render(p *pipeline.Pipeline, files ...manifest.File) (*generator.Output, error) {
+	options, err := RenderOptions(p)
+	if err != nil {
+		return nil, err
+	}
+	var results []manifest.Result
+	var found diag.List
+	for _, f := range files {
+		r := manifest.Parse(f, p.Spec.ParseOptions())
+		results, found = append(results, r), append(found, r.Diags...)
+	}
+	out := generator.Render(manifest.NewSet(results...), options, nil)
+	out.Diags = append(found, out.Diags...)
+	out.Diags.Sort()
+	return out, nil
+}
 
 // RenderOptions are what a pipeline says about rendering.
 func RenderOptions(p *pipeline.Pipeline) (generator.Options, error) {

@@ -159,6 +159,17 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 				"ConfigMap flux-system/vars is not in the inputs\n  clusters/prod/apps.yaml:8:32: " +
 				"warning[flux-variable]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars is not in the " +
 				"inputs\n"},
+		"a number, which is no variable's name": {substituted + "-- apps/kustomization.yaml --\n" +
+			"resources: [other.yaml]\n-- apps/other.yaml --\napiVersion: monitoring.coreos.com/v1\n" +
+			"kind: ServiceMonitor\nmetadata: {name: other}\n" +
+			"spec: {jobLabel: \"a${1}b\", selector: {}, endpoints: [{port: web}]}\n",
+			app + "  ServiceMonitor/shop/other of apps/other.yaml:1 map[] ab\n" +
+				"  clusters/prod/apps.yaml:8:32: warning[flux-variable]: spec.postBuild.substituteFrom[0]: ConfigMap " +
+				"flux-system/vars is not in the inputs\n"},
+		"a key that is no variable's name": {substituted + "-- clusters/prod/vars.yaml --\n" +
+			strings.Replace(config, "CLUSTER", "cluster-name", 1),
+			own + vars + apps + "  clusters/prod/apps.yaml:8:32: error[build-refused]: spec.postBuild.substituteFrom[0]: " +
+				"\"cluster-name\" of ConfigMap flux-system/vars is not a variable name\n"},
 		"a default": {kustomization("apps",
 			"path: ./apps\ntargetNamespace: shop\npostBuild: {substituteStrategy: Always}"),
 			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] none\n"},

@@ -41,11 +41,17 @@ func (v *Variables) unknown(name string) string {
 	if why := v.Unknown[name]; why != "" {
 		return why
 	}
-	if _, known := v.Values[name]; known {
+	if _, known := v.Values[name]; known || !IsVariableName(name) {
 		return ""
 	}
 	return v.Missing
 }
+
+// variableName matches the names that Flux accepts for a variable. In a text, ${1} counts too, which has no value.
+var variableName = lazyregexp.New(`^[_[:alpha:]][_[:alpha:][:digit:]]*$`)
+
+// IsVariableName reports whether Flux accepts a name for a variable.
+func IsVariableName(name string) bool { return variableName.MatchString(name) }
 
 // errTooLarge means that objects are too large after substitution.
 var errTooLarge = errors.New("the objects are too large")

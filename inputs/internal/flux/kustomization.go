@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -121,9 +120,6 @@ func refused(r roots.Root, p *diag.Diagnostic) roots.Root {
 	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Secret: r.Secret, Problem: p}
 }
 
-// variableName matches the variable names that Flux accepts.
-var variableName = regexp.MustCompile(`^[_[:alpha:]][_[:alpha:][:digit:]]*$`)
-
 // checkDecryption refuses decryption providers that Flux does not have.
 func (k *kustomization) checkDecryption() error {
 	if d := k.spec.Decryption; d != nil && d.Provider != "sops" {
@@ -179,6 +175,9 @@ func (k *kustomization) variables(ctx context.Context, objects Objects, secret m
 			object = clear
 		}
 		values := variablesOf(object)
+		if err := misnamed(field, " of "+in, values); err != nil {
+			return nil, nil, err
+		}
 		if all = all.Over(values, ref.Kind == "Secret" || wasEncrypted); ref.Kind != "Secret" {
 			all = all.Over(holdingSecret(values, secret[ref.Kind+"/"+k.namespace()+"/"+ref.Name]), true)
 		}
@@ -203,17 +202,24 @@ func (k *kustomization) variables(ctx context.Context, objects Objects, secret m
 			all = all.WithUnknown([]string{name}, "depends on another: "+p.Message)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(all.Values)) {
-		if !variableName.MatchString(name) {
-			return nil, nil, problem("spec.postBuild", "use letters, digits and _ only", "%q is not a variable name",
-				name)
-		}
+	if err := misnamed("spec.postBuild.substitute", "", own); err != nil {
+		return nil, nil, err
 	}
 	hasNone := len(all.Values)+len(all.Unknown) == 0 && all.Missing == ""
 	if hasNone && k.spec.PostBuild.SubstituteStrategy != "Always" {
 		return nil, problems, nil
 	}
 	return &all, problems, nil
+}
+
+// misnamed returns the error about the first name that Flux does not accept, at a field with variables.
+func misnamed(field, of string, values map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !roots.IsVariableName(name) {
+			return problem(field, "use letters, digits and _ only", "%q%s is not a variable name", name, of)
+		}
+	}
+	return nil
 }
 
 // variablesOf returns the variables in an object.

@@ -122,6 +122,11 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 			app + "  ServiceMonitor/shop/p-shop-s of apps/monitor.yaml:1 map[team:a] ${CLUSTER:=none}\n" +
 				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: nothing " +
 				"replaces it here\n"},
+		"a prefix that makes no valid name": {kustomization("apps",
+			"path: ./apps\ntargetNamespace: shop\npostBuild: {substituteStrategy: Always}\nnamePrefix: P-"),
+			app + "  clusters/prod/apps.yaml:9:3: error[invalid-metadata]: metadata.name: \"P-shop\": a lowercase " +
+				"RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and " +
+				"end with an alphanumeric character\n"},
 		"a suspended one": {kustomization("apps", "path: ./apps\nsuspend: true"), app +
 			"  clusters/prod/apps.yaml:7:3: info[builds-nothing]: spec.suspend: Flux does not reconcile it, so it is not " +
 			"built\n"},

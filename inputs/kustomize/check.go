@@ -268,9 +268,12 @@ func (c *checker) entry(f *file, dir string, e entry) error {
 	case errors.Is(err, tree.ErrOutside):
 		return f.at(diag.BuildRefused, e.field, strconv.Quote(cmp.Or(e.fetched, e.path))+" "+tree.ErrOutside.Error(),
 			"copy it into the repository")
+	case errors.Is(err, fs.ErrNotExist) && e.fetched != "":
+		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.fetched)+" is not in the repository",
+			"correct the path, or its ref")
 	case errors.Is(err, fs.ErrNotExist):
 		return f.at(diag.BuildFailed, e.field,
-			strconv.Quote(cmp.Or(e.fetched, e.path))+" is not in the repository, or is hidden by a .sourceignore",
+			strconv.Quote(e.path)+" is not in the repository, or is hidden by a .sourceignore",
 			"correct the path, or add the file")
 	case err != nil:
 		return explain(err, f.name)

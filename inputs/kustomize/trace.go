@@ -17,10 +17,12 @@ import (
 
 // trace finds the positions of the objects of one kustomization.
 type trace struct {
-	root    string // the kustomization file
-	request Request
-	open    Open
-	opts    Options
+	root string // the kustomization file
+	// isGenerated says that there is no such file: it was made for a folder.
+	isGenerated bool
+	request     Request
+	open        Open
+	opts        Options
 	// files and changes are the files that untraced objects can come from, and the kustomizations that can change
 	// them.
 	files, changes []string
@@ -32,7 +34,8 @@ type trace struct {
 }
 
 func newTrace(c *checker, root *file, opts Options) *trace {
-	t := &trace{root: root.name, request: c.request, open: c.opening(opts.Open), opts: opts,
+	t := &trace{root: root.name, isGenerated: root.name == c.generated, request: c.request,
+		open: c.opening(opts.Open), opts: opts,
 		files: slices.Sorted(maps.Keys(c.refs.Files)), changes: []string{root.name}}
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
 		if name := c.files[dir].name; name != root.name {
@@ -143,7 +146,7 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 	o.follow()
 	stored, done, err := o.open()
 	if err != nil {
-		return o.root, 0, 0
+		return o.whole()
 	}
 	defer done()
 	f := field{path: fieldPath}
@@ -151,7 +154,7 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 		break
 	}
 	if f.document == nil {
-		return o.root, 0, 0
+		return o.whole()
 	}
 	o.renamed.undo(f.document)
 	_, value, rest := manifest.Walk(f.document, fieldPath)
@@ -183,7 +186,15 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 	if o.template != "" {
 		return o.file, 0, 0
 	}
-	return o.root, 0, 0
+	return o.whole()
+}
+
+// whole returns the place of the kustomization: of what asks for it, if there is no file.
+func (t *trace) whole() (file string, line, column int) {
+	if t.isGenerated && t.request.Find != nil {
+		return t.request.Find("")
+	}
+	return t.root, 0, 0
 }
 
 // undo restores the author's names in a document.
@@ -295,6 +306,14 @@ func (f field) inRequest(c Change) string {
 			if f.inPatch(doc) != nil {
 				return "patches" + index(i)
 			}
+		}
+	}
+	if f.path == "metadata.name" && f.value != nil {
+		switch {
+		case c.NamePrefix != "" && strings.HasPrefix(f.value.Value, c.NamePrefix):
+			return "namePrefix"
+		case c.NameSuffix != "" && strings.HasSuffix(f.value.Value, c.NameSuffix):
+			return "nameSuffix"
 		}
 	}
 	c.Patches = nil

@@ -91,8 +91,8 @@ operator: ## Compare mode current with the Prometheus Operator's own code, on ra
 	cd test/prometheus/operator && go vet ./... && go test -count=1 ./...
 
 # In the module of Argo CD's programs, which brings 1,200 packages.
-argocd-plugin: ## Let Argo CD's own repo-server and plugin server ask agentry for manifests
-	cd test/e2e/tools/argocd && go vet ./plugin && go test -count=1 ./plugin
+argocd-plugin: ## Let Argo CD's own plugin server ask agentry for manifests, and its notifications engine write reports for agentry
+	cd test/e2e/tools/argocd && go vet ./plugin ./notifications && go test -count=1 ./plugin ./notifications
 
 # A module of its own: gitops-promoter brings 800 packages.
 promoter: ## Let gitops-promoter's own code read the branches that agentry proposes

@@ -37,13 +37,15 @@ type application struct {
 		Message string `json:"message"`
 	} `json:"health"`
 	Operation struct {
-		Phase     string   `json:"phase"`
-		Message   string   `json:"message"`
+		Phase   string `json:"phase"`
+		Message string `json:"message"`
+		// Finished is set while the phase is Running if an attempt has failed, and another one follows.
+		Finished  bool     `json:"finished"`
 		Revisions []string `json:"revisions"`
 	} `json:"operation"`
-	// Conditions are the messages of conditions, such as that the manifests cannot be made.
-	Conditions []string  `json:"conditions"`
-	Time       time.Time `json:"time"`
+	// Errors are the messages of conditions that are errors, such as that the manifests cannot be made.
+	Errors []string  `json:"errors"`
+	Time   time.Time `json:"time"`
 }
 
 // readArgoCD reads the state of an Application.
@@ -82,9 +84,9 @@ func (a application) outcome(source int) (commit string, state State, message st
 	}
 	compared, operated := at(a.Revisions), at(a.Operation.Revisions)
 	isSynced := a.Sync == "Synced" && compared != ""
+	hasFailed := a.hasFailed() && operated != ""
 	switch {
-	case (a.Operation.Phase == "Failed" || a.Operation.Phase == "Error") && operated != "" &&
-		(!isSynced || operated == compared):
+	case hasFailed && operated == compared:
 		return operated, Failed, a.Operation.Message
 	case isSynced && a.Health.Status == "Healthy":
 		return compared, Healthy, ""
@@ -92,10 +94,23 @@ func (a application) outcome(source int) (commit string, state State, message st
 		return compared, Failed, cmp.Or(a.Health.Message, "health: Degraded")
 	case isSynced:
 		return compared, Applied, ""
-	case a.Sync == "Unknown" && len(a.Conditions) > 0:
-		return compared, Failed, a.Conditions[0]
+	case len(a.Errors) > 0:
+		return compared, Failed, a.Errors[0]
+	case hasFailed:
+		return operated, Failed, a.Operation.Message
 	}
 	return "", "", ""
+}
+
+// hasFailed reports whether the last attempt to sync has failed.
+func (a application) hasFailed() bool {
+	switch a.Operation.Phase {
+	case "Failed", "Error":
+		return true
+	case "Running":
+		return a.Operation.Finished
+	}
+	return false
 }
 
 // cluster returns the name of the cluster of the objects. Every Argo CD calls its own cluster the same.

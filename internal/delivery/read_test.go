@@ -78,15 +78,22 @@ func TestReadArgoCD(t *testing.T) {
 	}
 	unknown := of(Failed, "Failed to load target state: failed to generate manifest for source 1 of 1")
 	unknown.Commit = ""
+	another := strings.Repeat("23", 20)
+	refused := of(Failed, "Skipping sync attempt to "+another+": auto-sync will wipe out all resources")
+	refused.Commit = another
 	unit := of(Healthy, "")
 	unit.Cluster, unit.Path = "edge-1", "monitoring/metrics"
 	for name, want := range map[string]*Report{
 		"healthy":       of(Healthy, ""),
 		"synced":        of(Applied, ""),
 		"older-failure": of(Healthy, ""),
-		"degraded":      of(Failed, "StatefulSet metrics has 0 of 2 pods"),
-		"failed": of(Failed, `one or more objects failed to apply, reason: StatefulSet.apps "metrics" is `+
-			"invalid"),
+		"degraded":      of(Failed, "health: Degraded"),
+		"retried": of(Failed, `one or more objects failed to apply, reason: namespaces "shop" not found. `+
+			"Retrying attempt #1 at 7:47PM."),
+		"failed": of(Failed, `one or more objects failed to apply, reason: StatefulSet.apps "metrics" is invalid `+
+			"(retried 1 times)."),
+		"project":     of(Failed, `Failed to load application project: appproject.argoproj.io "monitoring" not found`),
+		"refused":     refused,
 		"unknown":     unknown,
 		"unsynced":    nil,
 		"unit":        unit,

@@ -42,6 +42,7 @@ func TestArgoCD(t *testing.T) {
 		{"a folder of plain manifests it is not", w.plainFolder},
 		{"the typo is put right", func(*testing.T) { w.changes("- port: 8080", "- port: metrics", config) }},
 		{"the input is not for the cluster", w.input},
+		{"agentry says how far Argo CD is with a commit", w.delivered},
 		{"an edit in the cluster is put back", w.selfHeal},
 		{"a Secret that is too large for client-side apply is applied", w.large},
 		{"server-side apply and diff find no difference", w.serverSide},

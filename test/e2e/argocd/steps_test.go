@@ -187,6 +187,7 @@ func (w *testbed) last(t *testing.T) {
 		return a.Status.Sync.Revision == s.Output.Commit &&
 			strings.Contains(a.condition("SyncError"), "auto-sync will wipe out all resources")
 	})
+	gitops.Delivered(t, "prod", s.Output.Commit, "prod", "failed", "auto-sync will wipe out all resources")
 	if names := gitops.Changed(was, w.liveOf(was)); len(names) > 0 {
 		t.Errorf("changed: %q", names)
 	}

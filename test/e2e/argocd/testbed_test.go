@@ -37,6 +37,8 @@ type testbed struct {
 	forge *gitops.Forge
 	user  *gitops.User
 	etc   string // the credentials; where commands of the page run
+
+	argocd, controllers *harness.Process // the application controller; Kubernetes' controllers
 }
 
 // newTestbed is a repository, agentry that renders it, and a cluster with Argo CD, which knows of
@@ -49,7 +51,7 @@ func newTestbed(t *testing.T) *testbed {
 	w.serve()
 	w.Applier = cluster.NewApplier(t)
 	w.install()
-	cluster.Controllers(t, "statefulset-controller", "daemonset-controller", "deployment-controller",
+	w.controllers = cluster.Controllers(t, "statefulset-controller", "daemonset-controller", "deployment-controller",
 		"replicaset-controller", "garbage-collector-controller")
 	gitops.ReadyPods(t, cluster.Client(t))
 	t.Setenv("KUBECONFIG", cluster.AdminKubeconfig(t))
@@ -85,7 +87,7 @@ func (w *testbed) serve() {
 		}
 	}
 	pipeline := strings.ReplaceAll(here(w.testdata("pipeline.yaml")), "/etc/agentry/", w.etc+"/")
-	w.forge.TellTo(gitops.ServeAgentry(w.t, cluster, pipeline), webhook)
+	w.forge.TellTo(gitops.ServeAgentry(w.t, cluster, pipeline, gitops.DeliveryFlag(w.t, w.etc)), webhook)
 }
 
 // install puts into the cluster what an installation of Argo CD has besides its programs.
@@ -122,7 +124,7 @@ func (w *testbed) argo() {
 	w.sh("webhook.gogs.secret") // Before the API server runs, which would begin anew because of it.
 	w.program("repo-server", "--address=127.0.0.1", "--port=8081", "--metrics-address=127.0.0.1",
 		"--redis="+redisAddress, "--disable-tls")
-	w.program("application-controller", "--namespace="+namespace, "--repo-server="+repoAddress,
+	w.argocd = w.program("application-controller", "--namespace="+namespace, "--repo-server="+repoAddress,
 		"--repo-server-plaintext", "--redis="+redisAddress,
 		"--app-resync=0") // It looks at a branch only when it is told to, so that nothing goes well by waiting.
 	w.program("server", "--namespace="+namespace, "--address=127.0.0.1", "--port=8080", "--insecure", "--disable-auth",
@@ -131,12 +133,25 @@ func (w *testbed) argo() {
 	w.program("applicationset-controller", "--namespace="+namespace, "--metrics-addr=127.0.0.1:8085",
 		"--probe-addr=127.0.0.1:8086",
 		"--webhook-addr=127.0.0.1:7000", "--argocd-repo-server="+repoAddress, "--repo-server-plaintext")
+	w.program("notifications", "--kubeconfig="+w.kubeconfig(), "--argocd-repo-server="+repoAddress,
+		"--argocd-repo-server-plaintext")
 	w.listens()
 }
 
-func (w *testbed) program(name string, args ...string) {
+// kubeconfig is one with Argo CD's namespace, which the notifications controller takes from nowhere else.
+func (w *testbed) kubeconfig() string {
+	w.t.Helper()
+	file := cluster.AdminKubeconfig(w.t)
+	if out, err := exec.Command(harness.Kubectl().Path(), "config", "--kubeconfig="+file, "set-context", "--current",
+		"--namespace="+namespace).CombinedOutput(); err != nil {
+		w.t.Fatalf("%v\n%s", err, out)
+	}
+	return file
+}
+
+func (w *testbed) program(name string, args ...string) *harness.Process {
 	w.t.Setenv("ARGOCD_BINARY_NAME", "argocd-"+name)
-	cluster.Launch(w.t, "argocd-"+name, harness.ArgoCD(), append(args, "--loglevel=warn")...)
+	return cluster.Launch(w.t, "argocd-"+name, harness.ArgoCD(), append(args, "--loglevel=warn")...)
 }
 
 // listens waits until Argo CD takes webhooks, with our signature and no other.

@@ -2,8 +2,6 @@ package flux
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,18 +12,6 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
-// deliveryToken is the token by which Flux reports to agentry what it has applied.
-const deliveryToken = "token-of-deliveries"
-
-// deliveryFlag writes the token to a file, and returns the flag that names it.
-func (w *testbed) deliveryFlag() string {
-	file := filepath.Join(w.etc, "delivery.token")
-	if err := os.WriteFile(file, []byte(deliveryToken+"\n"), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	return "--delivery-token-file=" + file
-}
-
 // report lets Flux report what it applies, as the page says.
 func (w *testbed) report() {
 	w.t.Helper()
@@ -33,7 +19,7 @@ func (w *testbed) report() {
 	text := strings.ReplaceAll(page.Find("yaml", "kind: Provider"), "https://agentry.example.com",
 		"http://"+gitops.HookAddress)
 	text += fmt.Sprintf("---\napiVersion: v1\nkind: Secret\nmetadata: {name: agentry-delivery, namespace: %s}\n"+
-		"stringData: {token: %s}\n", fluxSystem, deliveryToken)
+		"stringData: {token: %s}\n", fluxSystem, gitops.DeliveryToken)
 	for _, o := range harness.Decode(w.t, []byte(text)) {
 		if err := w.Apply(w.t, o, false); err != nil {
 			w.t.Fatal(err)
@@ -48,17 +34,7 @@ func (w *testbed) delivered(t *testing.T) {
 	s := w.settled(w.push("Look who applies this"))
 	expect := func(state, message string) {
 		t.Helper()
-		harness.Eventually(t, "agentry says "+state, func() error {
-			d, err := gitops.Delivered("prod")
-			if err != nil {
-				return err
-			}
-			if len(d.Rows) != 1 || d.Commit != s.Output.Commit || d.Rows[0].State != state ||
-				d.Rows[0].Cluster != "prod-eu" || !strings.Contains(d.Rows[0].Message, message) {
-				return fmt.Errorf("it says %+v", d)
-			}
-			return nil
-		})
+		gitops.Delivered(t, "prod", s.Output.Commit, "prod-eu", state, message)
 	}
 	expect("healthy", "")
 	patch := func(path string) {

@@ -170,6 +170,6 @@ func (w *testbed) serve() {
 	text += fmt.Sprintf("    - {url: \"http://%s%s\", secretFile: /etc/agentry/events.key}\n", eventsAddress,
 		directPath)
 	w.told = gitops.ServeAgentry(w.t, cluster, strings.ReplaceAll(text, "/etc/agentry/", w.etc+"/"),
-		w.deliveryFlag())
+		gitops.DeliveryFlag(w.t, w.etc))
 	w.forge.TellTo(w.told)
 }

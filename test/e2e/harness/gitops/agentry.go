@@ -57,24 +57,6 @@ type Status struct {
 	Delivery   *Delivery
 }
 
-// Delivery is how far the newest commit has come in clusters.
-type Delivery struct {
-	Commit string
-	Rows   []struct{ Cluster, Reconciler, State, Message string }
-}
-
-// Delivered is what agentry says of the delivery of a pipeline.
-func Delivered(pipeline string) (Delivery, error) {
-	s, err := ask(pipeline)
-	if err == nil && s.Delivery == nil {
-		err = errors.New("no cluster has reported")
-	}
-	if err != nil {
-		return Delivery{}, err
-	}
-	return *s.Delivery, nil
-}
-
 // Object names an object.
 type Object struct{ Kind, Namespace, Name string }
 

@@ -1,28 +1,36 @@
 package service
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/agentry-dev/agentry/internal/delivery"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestFromCommitToCluster: Flux reports what the service pushed, the API and the metrics say so, and a wrong token is
-// refused.
+// TestFromCommitToCluster: Flux reports what the service pushed, the API, the metrics and a status of the input commit
+// say so, and a wrong token is refused.
 func TestFromCommitToCluster(t *testing.T) {
 	t.Parallel()
 	w := newTestbed(t)
-	r := overHTTP(t)
+	r := gittest.NewRepo(t)
 	r.Commit("main", input("first"))
-	w.pipeline("prod", r.url, "")
+	owner := filepath.Dir(r.Dir) // without which a forge has no repository
+	w.pipeline("prod", gittest.NewHTTP(t, filepath.Dir(owner), gittest.HTTPOptions{}).URL+"/"+filepath.Base(owner)+"/"+
+		filepath.Base(r.Dir), "")
+	statuses := w.statuses("prod")
 	w.options.DeliveryTokenFile = filepath.Join(w.folder, "delivery.token")
 	write(t, w.options.DeliveryTokenFile, "the-token\n")
 	w.options.Listen = Address{Address: "127.0.0.1:0"}
 	w.start()
-	w.ready(r.Repo, "first", "prod")
+	w.ready(r, "first", "prod")
 	address := fmt.Sprintf("http://%s/hook/flux", w.line("started")["listen"])
 	report := func(token, cluster, message string) int {
 		body := fmt.Sprintf(`{"involvedObject": {"kind": "Kustomization", "namespace": "flux-system", "name": "a",
@@ -60,6 +68,8 @@ func TestFromCommitToCluster(t *testing.T) {
 		d.Rows[0].State != delivery.Healthy || d.Rows[0].AppliedAfter == nil {
 		t.Errorf("%+v", d)
 	}
+	success := "success agentry/prod/applied: applied in 2 of 2 clusters"
+	w.until("the input commit has the status", func() bool { return statuses.Load() == r.Head("main")+" "+success })
 	metrics := w.metrics()
 	for _, want := range []string{`agentry_applied_seconds_count{pipeline="prod"} 2`,
 		`agentry_unapplied_units{pipeline="prod"} 0`,
@@ -69,4 +79,28 @@ func TestFromCommitToCluster(t *testing.T) {
 			t.Errorf("the metrics lack %s", want)
 		}
 	}
+}
+
+// statuses gives the source of a pipeline a forge, and returns the last commit status about clusters that it got.
+func (w *testbed) statuses(pipeline string) *atomic.Value {
+	w.t.Helper()
+	var last atomic.Value
+	forge := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var status struct{ State, Context, Description string }
+		_ = json.NewDecoder(r.Body).Decode(&status) // other requests have none
+		if _, commit, ok := strings.Cut(r.URL.Path, "/statuses/"); ok && strings.HasSuffix(status.Context, "/applied") {
+			last.Store(fmt.Sprintf("%s %s %s: %s", commit, status.State, status.Context, status.Description))
+		}
+		fmt.Fprint(rw, "{}")
+	}))
+	w.t.Cleanup(forge.Close)
+	write(w.t, filepath.Join(w.folder, "forge.token"), "the-token-of-the-forge\n")
+	file := filepath.Join(w.config, pipeline+".yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	write(w.t, file, strings.Replace(string(text), "      paths: [in]\n", "      paths: [in]\n      forge: {type: github, url: "+
+		forge.URL+", tokenFile: "+filepath.Join(w.folder, "forge.token")+"}\n", 1))
+	return &last
 }

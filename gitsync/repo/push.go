@@ -73,7 +73,7 @@ func (p *push) run(ctx context.Context) error {
 	if len(commands) == 0 {
 		return nil
 	}
-	report, err := session.Push(commands, p.data.Bytes)
+	report, err := session.Push(commands, p.data.Parts)
 	if err == nil {
 		return nil
 	}

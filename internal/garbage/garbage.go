@@ -1,26 +1,61 @@
-// Package garbage lets the program start without collecting any, of which most commands make too little to be worth the
-// time. Importing it is enough: by its path, and because it needs little, it is initialised before the packages that
-// make most of it. (Go initialises packages in the order of their paths, each after what it imports.)
+// Package garbage decides how much memory the program may use before it is collected. Importing it is enough: by its
+// path, and because it needs little, it is initialised before the packages that make most garbage. (Go initialises
+// packages in the order of their paths, each after what it imports.)
 package garbage
 
 import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 )
 
-// startPercent lets the first collection wait for a heap of 16 MB, four times what Go begins with. A memory limit is
-// kept to all the same.
-const startPercent = 400
+// The percentages of what is in use after a collection by which the heap may grow until the next. The start collects no
+// garbage, of which most commands make too little to be worth the time: the first collection waits for a heap of 16 MB,
+// four times what Go begins with. A large heap may grow by less, because its garbage is most of the memory that the
+// program takes, and collecting it twice as often costs a few percent of the time. A memory limit is kept to all the
+// same.
+const (
+	startPercent = 400
+	usualPercent = 100
+	largePercent = 50
+	large        = 64 << 20 // bytes in use
+)
 
-var _ = wait()
+var _ = set()
 
-// wait sets the percentage, which the first collection sets back. It respects GOGC.
-func wait() (waits bool) {
+// set sets the percentage, now and after each collection. It respects GOGC.
+func set() (isSet bool) {
 	if _, isSet := os.LookupEnv("GOGC"); isSet {
 		return false
 	}
-	usual := debug.SetGCPercent(startPercent)
-	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, usual)
+	debug.SetGCPercent(startPercent)
+	afterCollection(startPercent)
 	return true
+}
+
+// afterCollection sets the percentage after the next collection, and so on.
+func afterCollection(percent int) {
+	runtime.AddCleanup(new([64]byte), func(percent int) {
+		now := percentOf(inUse())
+		if now != percent {
+			debug.SetGCPercent(now)
+		}
+		afterCollection(now)
+	}, percent)
+}
+
+// percentOf returns the percentage for a heap with so many bytes in use.
+func percentOf(bytes uint64) int {
+	if bytes >= large {
+		return largePercent
+	}
+	return usualPercent
+}
+
+// inUse returns the bytes that the last collection found in use.
+func inUse() uint64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64()
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"hash/crc32"
+	"net"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -31,21 +32,18 @@ var deflaters = sync.Pool{New: func() any {
 // Deflate compresses a content as a pack has it.
 func Deflate(content []byte) []byte {
 	var out bytes.Buffer
-	deflate(&out, content)
+	z := deflaters.Get().(*zlib.Writer)
+	defer deflaters.Put(z)
+	z.Reset(&out)
+	_, _ = z.Write(content) // a bytes.Buffer never fails
+	_ = z.Close()
 	return bytes.Clone(out.Bytes()) // without the buffer's spare room
 }
 
-func deflate(out *bytes.Buffer, content []byte) {
-	z := deflaters.Get().(*zlib.Writer)
-	defer deflaters.Put(z)
-	z.Reset(out)
-	_, _ = z.Write(content) // a bytes.Buffer never fails
-	_ = z.Close()
-}
-
-// Packed is a pack in memory.
+// Packed is a pack in memory. It shares the bytes of deflated objects.
 type Packed struct {
-	Bytes []byte
+	// Parts are the pack, one after the other.
+	Parts net.Buffers
 
 	index *idxfile.MemoryIndex
 }
@@ -56,53 +54,52 @@ func (p Packed) Empty() bool {
 	return err == nil && n == 0
 }
 
+// maxObjectHeader is the most bytes of the header of an object in a pack: four bits of its size, then seven each.
+const maxObjectHeader = 1 + (64-4+6)/7
+
 // Encode packs objects without deltas, because pushed packs are small. go-git's encoder would search for deltas or
 // read every object twice.
 func Encode(objects []Object) (Packed, error) {
-	var out bytes.Buffer
-	out.Grow(packBytes(objects))
-	out.WriteString("PACK")
-	_ = binary.Write(&out, binary.BigEndian, [2]uint32{2, uint32(len(objects))}) // writing to a buffer never fails
 	index := &idxfile.Writer{}
 	if err := index.OnHeader(uint32(len(objects))); err != nil {
 		return Packed{}, err
 	}
-	for _, o := range objects {
-		start := out.Len()
-		if o.Deflated != nil {
-			writeObjectHeader(&out, o.Kind, o.Size)
-			out.Write(o.Deflated)
-		} else {
-			writeObjectHeader(&out, o.Kind, len(o.Content))
-			deflate(&out, o.Content)
-		}
-		index.Add(o.Hash, uint64(start), crc32.ChecksumIEEE(out.Bytes()[start:]))
+	parts := make(net.Buffers, 0, 2*len(objects)+2)
+	sum, offset := sha1.New(), 0
+	add := func(part []byte) {
+		_, _ = sum.Write(part) // never fails
+		parts, offset = append(parts, part), offset+len(part)
 	}
-	sum := sha1.Sum(out.Bytes())
-	out.Write(sum[:])
-	if err := index.OnFooter(sum); err != nil {
+	add(binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(len(objects))))
+	headers := make([]byte, 0, len(objects)*maxObjectHeader) // in one piece
+	for _, o := range objects {
+		size, deflated := o.Size, o.Deflated
+		if deflated == nil {
+			size, deflated = len(o.Content), Deflate(o.Content)
+		}
+		start, first := offset, len(headers)
+		headers = appendObjectHeader(headers, o.Kind, size)
+		header := headers[first:]
+		add(header)
+		add(deflated)
+		index.Add(o.Hash, uint64(start), crc32.Update(crc32.ChecksumIEEE(header), crc32.IEEETable, deflated))
+	}
+	end := plumbing.Hash(sum.Sum(nil))
+	parts = append(parts, end[:])
+	if err := index.OnFooter(end); err != nil {
 		return Packed{}, err
 	}
 	idx, err := index.Index()
-	return Packed{out.Bytes(), idx}, err
+	return Packed{parts, idx}, err
 }
 
-// packBytes estimates the size of a pack. Most of a large one is deflated already.
-func packBytes(objects []Object) (size int) {
-	const perObject = 64
-	for i := range objects {
-		size += perObject + len(objects[i].Deflated) + len(objects[i].Content)/2
-	}
-	return size
-}
-
-// writeObjectHeader writes type and size: the four lowest bits of the size with the type, then seven bits in each
+// appendObjectHeader appends type and size: the four lowest bits of the size with the type, then seven bits in each
 // further byte.
-func writeObjectHeader(out *bytes.Buffer, kind plumbing.ObjectType, size int) {
+func appendObjectHeader(out []byte, kind plumbing.ObjectType, size int) []byte {
 	b := byte(kind)<<4 | byte(size&0x0f)
 	for size >>= 4; size > 0; size >>= 7 {
-		out.WriteByte(b | 0x80)
+		out = append(out, b|0x80)
 		b = byte(size & 0x7f)
 	}
-	out.WriteByte(b)
+	return append(out, b)
 }

@@ -42,7 +42,7 @@ func newPacker() *packer {
 // object adds an object, or a delta with what precedes its content; it returns its offset.
 func (p *packer) object(kind plumbing.ObjectType, reference, content []byte) int {
 	at := p.Len()
-	writeObjectHeader(&p.Buffer, kind, len(content))
+	p.Write(appendObjectHeader(nil, kind, len(content)))
 	p.Write(reference)
 	z := zlib.NewWriter(&p.Buffer)
 	_, _ = z.Write(content)

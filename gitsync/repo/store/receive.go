@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -62,8 +63,11 @@ func (s Store) Add(p Packed) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = tmp.Write(p.Bytes)
-	if err = errors.Join(err, tmp.Close()); err != nil {
+	out := bufio.NewWriterSize(tmp, 64<<10)
+	for _, part := range p.Parts {
+		_, _ = out.Write(part) // Flush returns the first error
+	}
+	if err = errors.Join(out.Flush(), tmp.Close()); err != nil {
 		return "", errors.Join(err, removeIfThere(tmp.Name()))
 	}
 	return s.save(tmp.Name(), p.index)

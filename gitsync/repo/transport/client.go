@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -29,7 +30,7 @@ type service interface {
 	// advertised returns the stream with the refs.
 	advertised() (io.Reader, error)
 	// exchange sends the request and returns the stream with the response. It must be called after reading the refs.
-	exchange(request []byte) (io.Reader, error)
+	exchange(request net.Buffers) (io.Reader, error)
 	// stderr returns the remote's messages outside the protocol.
 	stderr() string
 	io.Closer

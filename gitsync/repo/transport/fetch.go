@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"io"
+	"net"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
@@ -58,7 +59,7 @@ func (s *Session) Fetch(r FetchRequest) (*FetchAnswer, error) {
 	if err := encodeFetch(&buf, req); err != nil {
 		return nil, err
 	}
-	answer, err := s.exchange(buf.Bytes())
+	answer, err := s.exchange(net.Buffers{buf.Bytes()})
 	if err != nil {
 		return nil, s.Explain("fetch", err)
 	}

@@ -1,11 +1,11 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -87,17 +87,20 @@ func (s *httpService) advertised() (io.Reader, error) {
 	return s.stall.reader(res.Body), nil
 }
 
-func (s *httpService) exchange(request []byte) (io.Reader, error) {
+func (s *httpService) exchange(request net.Buffers) (io.Reader, error) {
 	u := s.base.JoinPath(string(s.program))
-	// net/http would only know the length and copies of a bytes.Reader itself, so set both. It needs a second body if
-	// the server has closed the connection.
-	body := func() (io.ReadCloser, error) { return io.NopCloser(s.stall.sent(bytes.NewReader(request))), nil }
+	var length int64
+	for _, part := range request {
+		length += int64(len(part))
+	}
+	// net/http needs a second body if the server has closed the connection.
+	body := func() (io.ReadCloser, error) { return io.NopCloser(s.stall.sent(reader(request))), nil }
 	first, _ := body() // cannot fail
 	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, u.String(), first)
 	if err != nil {
 		return nil, err
 	}
-	req.ContentLength, req.GetBody = int64(len(request)), body
+	req.ContentLength, req.GetBody = length, body
 	req.Header.Set("Content-Type", "application/x-"+string(s.program)+"-request")
 	req.Header.Set("Accept", "application/x-"+string(s.program)+"-result")
 	res, err := s.do(req)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -37,11 +38,11 @@ func (s *pipeService) advertised() (io.Reader, error) { return s.out, nil }
 
 // exchange writes in a goroutine: the remote may begin to answer before it has read everything, and would block if
 // nobody read the answer.
-func (s *pipeService) exchange(request []byte) (io.Reader, error) {
+func (s *pipeService) exchange(request net.Buffers) (io.Reader, error) {
 	s.asked = true
 	s.sending.Go(func() {
 		// If a write fails, the response ends early.
-		_, _ = s.in.Write(request)
+		_, _ = io.Copy(s.in, reader(request))
 		s.closeIn()
 	})
 	return s.out, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -27,10 +28,10 @@ type PushReport struct {
 	Reasons map[string]string // why a ref was not moved, by its name
 }
 
-// Push sends a pack and asks the remote to move refs: all or none of them, if the remote supports that. The remote
-// compares their old values under its own lock. It may be called once in a session. The error is ErrNotMoved or of
-// the same kinds as of [Client.Start]; after an error, list the refs to learn the outcome.
-func (s *Session) Push(commands []Command, pack []byte) (PushReport, error) {
+// Push sends a pack, which is in parts, and asks the remote to move refs: all or none of them, if the remote supports
+// that. The remote compares their old values under its own lock. It may be called once in a session. The error is
+// ErrNotMoved or of the same kinds as of [Client.Start]; after an error, list the refs to learn the outcome.
+func (s *Session) Push(commands []Command, pack net.Buffers) (PushReport, error) {
 	req := packp.NewReferenceUpdateRequestFromCapabilities(s.Advertised.Capabilities)
 	if s.Advertised.Capabilities.Supports(capability.Sideband64k) {
 		_ = req.Capabilities.Set(capability.Sideband64k) // cannot fail: it has no value
@@ -41,12 +42,11 @@ func (s *Session) Push(commands []Command, pack []byte) (PushReport, error) {
 	for _, c := range commands {
 		req.Commands = append(req.Commands, &packp.Command{Name: plumbing.ReferenceName(c.Ref), Old: c.Old, New: c.New})
 	}
-	req.Packfile = io.NopCloser(bytes.NewReader(pack))
 	var buf bytes.Buffer
 	if err := req.Encode(&buf); err != nil {
 		return PushReport{}, err
 	}
-	answer, err := s.exchange(buf.Bytes())
+	answer, err := s.exchange(append(net.Buffers{buf.Bytes()}, pack...))
 	if err != nil {
 		return PushReport{}, s.Explain("push", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
+	"slices"
 	"time"
 )
 
@@ -57,8 +59,14 @@ func (c *Client) open(ctx context.Context, program Program, stall *stallTimer) (
 	return newFileService(ctx, c.at.path, program, stall)
 }
 
+// reader reads a request from its beginning. It has no WriteTo, which would write each part by itself.
+func reader(request net.Buffers) io.Reader {
+	request = slices.Clone(request) // reading consumes it
+	return struct{ io.Reader }{&request}
+}
+
 // exchange sends a request, and gives the remote more time than for its refs.
-func (s *Session) exchange(request []byte) (io.Reader, error) {
+func (s *Session) exchange(request net.Buffers) (io.Reader, error) {
 	s.stall.relax()
 	return s.service.exchange(request)
 }

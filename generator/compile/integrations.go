@@ -216,7 +216,7 @@ func metaLabels(r *running, m *v1alpha1.MetricsIntegration) diag.List {
 			As(diag.Info).WithHint("write singleton"))
 	}
 	return append(out, r.Mark(integration.Meta{Namespace: r.object.Namespace, Name: r.object.Name,
-		Type: string(kind), Labels: r.object.Labels})...)
+		Type: string(kind), Labels: r.object.Labels.Map()})...)
 }
 
 // reportConflicts reports integrations that one agent cannot run together.

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,12 +66,12 @@ func (x *selectors) miss(p parent, c *choice, o *manifest.Object) Miss {
 		m.Reasons = []string{"the selector is invalid: " + c.invalid.Error()}
 		return m
 	}
-	own := labels.Set(o.Labels)
+	own := o.Labels
 	var fixed bool
 	if c.Selector == nil {
 		m.Reasons = append(m.Reasons, c.Path+" is not set: it selects nothing")
 		m.Changes = append(m.Changes, Change{Object: name(p.object), Field: c.Path,
-			To: &metav1.LabelSelector{MatchLabels: maps.Clone(map[string]string(own))}})
+			To: &metav1.LabelSelector{MatchLabels: own.Map()}})
 		fixed = true
 	} else {
 		wants := unmet(c.selector, own)
@@ -141,7 +140,7 @@ func reasons(selector, label string, wants []Requirement) (out []string) {
 
 // fix returns the changes of labels by which all requirements are met, one for each label. It returns false if
 // requirements contradict each other.
-func fix(s labels.Selector, own labels.Set, wants []Requirement, of Object) (changes []Change, ok bool) {
+func fix(s labels.Selector, own labels.Labels, wants []Requirement, of Object) (changes []Change, ok bool) {
 	all := requirementsOf(s, own)
 	for _, want := range wants {
 		if slices.ContainsFunc(changes, func(c Change) bool { return c.Label == want.Label }) {

@@ -88,7 +88,7 @@ type selectors struct {
 	*inputs
 	// parents are the objects that can select, by the kinds that they select; nil until somebody asks.
 	parents map[string][]parent
-	spaces  map[string]labels.Set       // the labels of namespaces
+	spaces  map[string]manifest.Labels  // the labels of namespaces
 	matches map[string]map[string]match // namespaces by the text of a selector
 	asked   map[string]labels.Selector  // the selectors of namespaces by their text; nil until somebody asks
 }
@@ -103,7 +103,7 @@ func New(r Render) *Explainer {
 		in.found[of] = append(in.found[of], d)
 	}
 	x := &Explainer{
-		selectors: &selectors{inputs: in, spaces: map[string]labels.Set{}, matches: map[string]map[string]match{}},
+		selectors: &selectors{inputs: in, spaces: map[string]manifest.Labels{}, matches: map[string]map[string]match{}},
 		units:     map[string]*unit{}, inUnits: map[manifest.ID][]*unit{},
 	}
 	for i := range r.Units {
@@ -148,7 +148,7 @@ func (x *inputs) add(o *manifest.Object) {
 
 // isRun reports whether the agent selector chooses a GrafanaAgent.
 func (x *inputs) isRun(agent *manifest.Object) bool {
-	return x.render.AgentSelector == nil || x.render.AgentSelector.Matches(labels.Set(agent.Labels))
+	return x.render.AgentSelector == nil || x.render.AgentSelector.Matches(agent.Labels)
 }
 
 // Object names an object, with its position in the inputs and its labels.
@@ -171,7 +171,7 @@ func (x *inputs) describe(o *manifest.Object) Object {
 	file, line, _ := o.Written()
 	out := name(o)
 	out.File, out.Line = x.show(file), line
-	out.Labels = o.Labels
+	out.Labels = o.Labels.Map()
 	return out
 }
 

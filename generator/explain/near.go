@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ const maxParents = 1000
 // all.
 func NewNearMisses(set *manifest.Set, agents labels.Selector) *NearMisses {
 	in := &inputs{render: Render{Set: set, AgentSelector: agents}, fields: map[fieldKey]Field{}}
-	x := &NearMisses{selectors: selectors{inputs: in, parents: map[string][]parent{}, spaces: map[string]labels.Set{},
+	x := &NearMisses{selectors: selectors{inputs: in, parents: map[string][]parent{}, spaces: map[string]manifest.Labels{},
 		matches: map[string]map[string]match{}}, unsure: map[string]bool{}}
 	for _, kind := range selectingKinds() {
 		all := set.Kind(kind)
@@ -95,7 +94,7 @@ func (x *NearMisses) nearMiss(p parent, c *choice, o *manifest.Object) NearMiss 
 			out.Path, out.Hint = path, hint
 		}
 	}
-	for _, want := range unmet(c.selector, labels.Set(o.Labels)) {
+	for _, want := range unmet(c.selector, o.Labels) {
 		key, hint := want.meant(o.Labels)
 		if hint != "" {
 			hint = "did you mean " + hint + "?"
@@ -211,7 +210,7 @@ func (want Requirement) wish() string {
 
 // meant returns the label to look at: the one that the requirement is about, or a label of the same object that most
 // likely is this one misspelt. word is what the misspelt value or label most likely means, or empty.
-func (want Requirement) meant(own labels.Set) (key, word string) {
+func (want Requirement) meant(own manifest.Labels) (key, word string) {
 	if want.Has && isOneOf(want.operator) {
 		for _, value := range want.values {
 			if hierarchy.IsMisspelt(want.Value, value) {
@@ -220,9 +219,9 @@ func (want Requirement) meant(own labels.Set) (key, word string) {
 		}
 	}
 	if !want.Has {
-		for _, other := range slices.Sorted(maps.Keys(own)) {
-			if hierarchy.IsMisspelt(other, want.Label) {
-				return other, want.Label
+		for _, other := range own {
+			if hierarchy.IsMisspelt(other.Name, want.Label) {
+				return other.Name, want.Label
 			}
 		}
 	}

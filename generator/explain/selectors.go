@@ -126,12 +126,12 @@ func (x *selectors) matchNamespace(p parent, c *choice, namespace string) match 
 // selects reports whether a choice of a parent selects an object.
 func (x *selectors) selects(p parent, o *manifest.Object) bool {
 	c := p.of(o.Kind)
-	return c != nil && c.isSet() && c.selector.Matches(labels.Set(o.Labels)) &&
+	return c != nil && c.isSet() && c.selector.Matches(o.Labels) &&
 		x.matchNamespace(p, c, o.Namespace).selected
 }
 
 // labelsOf returns the labels of a namespace, from a cache.
-func (x *selectors) labelsOf(namespace string) labels.Set {
+func (x *selectors) labelsOf(namespace string) manifest.Labels {
 	set, ok := x.spaces[namespace]
 	if !ok {
 		set = hierarchy.NamespaceLabels(x.render.Set, namespace)
@@ -154,7 +154,7 @@ type Requirement struct {
 }
 
 // requirementsOf returns all requirements of a selector, with the labels of set.
-func requirementsOf(s labels.Selector, set labels.Set) (out []Requirement) {
+func requirementsOf(s labels.Selector, set labels.Labels) (out []Requirement) {
 	requirements, _ := s.Requirements()
 	for i := range requirements {
 		out = append(out, newRequirement(&requirements[i], set))
@@ -163,7 +163,7 @@ func requirementsOf(s labels.Selector, set labels.Set) (out []Requirement) {
 }
 
 // unmet returns the requirements of a selector that the labels of set do not meet.
-func unmet(s labels.Selector, set labels.Set) (out []Requirement) {
+func unmet(s labels.Selector, set labels.Labels) (out []Requirement) {
 	requirements, _ := s.Requirements()
 	for i := range requirements {
 		if !requirements[i].Matches(set) {
@@ -173,14 +173,14 @@ func unmet(s labels.Selector, set labels.Set) (out []Requirement) {
 	return out
 }
 
-func newRequirement(r *labels.Requirement, set labels.Set) Requirement {
+func newRequirement(r *labels.Requirement, set labels.Labels) Requirement {
 	values := r.ValuesUnsorted()
 	slices.Sort(values)
 	want := Requirement{Text: r.String(), Label: r.Key(), operator: r.Operator(), values: values}
 	if want.operator == selection.In && len(values) == 1 {
 		want.Text = r.Key() + "=" + values[0]
 	}
-	want.Value, want.Has = set[r.Key()]
+	want.Value, want.Has = set.Lookup(r.Key())
 	return want
 }
 
@@ -196,7 +196,7 @@ func (x *selectors) distance(p parent, c *choice, o *manifest.Object) int {
 	requirements, _ := c.selector.Requirements()
 	n := 0
 	for i := range requirements {
-		if !requirements[i].Matches(labels.Set(o.Labels)) {
+		if !requirements[i].Matches(o.Labels) {
 			n++
 		}
 	}

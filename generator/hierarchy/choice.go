@@ -3,7 +3,6 @@ package hierarchy
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -56,14 +55,11 @@ func Choices(o *manifest.Object) []Choice {
 
 // NamespaceLabels returns the labels of a namespace as the API server would show them: those in the manifest, if there
 // is one, and the immutable label with its name.
-func NamespaceLabels(set *manifest.Set, name string) labels.Set {
-	out := labels.Set{corev1.LabelMetadataName: name}
+func NamespaceLabels(set *manifest.Set, name string) manifest.Labels {
+	all := map[string]string{}
 	if o := set.Get(manifest.ID{Kind: "Namespace", Name: name}); o != nil {
-		for k, v := range o.Labels {
-			if k != corev1.LabelMetadataName {
-				out[k] = v
-			}
-		}
+		all = o.Labels.Map()
 	}
-	return out
+	all[corev1.LabelMetadataName] = name
+	return manifest.LabelsOf(all)
 }

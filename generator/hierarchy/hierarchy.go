@@ -86,7 +86,7 @@ func Build(set *manifest.Set, agents labels.Selector) []*Hierarchy {
 	b := newBuilder(set)
 	var out []*Hierarchy
 	for _, agent := range set.Kind("GrafanaAgent") {
-		if agents == nil || agents.Matches(labels.Set(agent.Labels)) {
+		if agents == nil || agents.Matches(agent.Labels) {
 			out = append(out, b.agent(agent))
 		}
 	}

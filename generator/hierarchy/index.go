@@ -19,15 +19,13 @@ const scanLimit = 256
 type index struct {
 	objects []*manifest.Object
 	ranges  map[string]span
-	byLabel map[label][]int32 // positions in objects, ascending
+	byLabel map[manifest.Label][]int32 // positions in objects, ascending
 	byKey   map[string][]int32
 	found   map[string][]*manifest.Object // results of everywhere, by the text of the selector
 }
 
 // span is a range [from, to) of positions.
 type span struct{ from, to int }
-
-type label struct{ key, value string }
 
 func (b *builder) index(kind string) *index {
 	ix := b.indexes[kind]
@@ -126,7 +124,7 @@ func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest
 	if total > scanLimit {
 		if postings, ok := ix.postings(sel); ok && len(postings) < total {
 			for _, p := range within(postings, spans) {
-				if o := ix.objects[p]; sel.Matches(labels.Set(o.Labels)) {
+				if o := ix.objects[p]; sel.Matches(o.Labels) {
 					out = append(out, o)
 				}
 			}
@@ -135,7 +133,7 @@ func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest
 	}
 	for _, s := range spans {
 		for _, o := range ix.objects[s.from:s.to] {
-			if sel.Matches(labels.Set(o.Labels)) {
+			if sel.Matches(o.Labels) {
 				out = append(out, o)
 			}
 		}
@@ -178,7 +176,7 @@ func (ix *index) postings(sel labels.Selector) ([]int32, bool) {
 		switch r := &requirements[i]; r.Operator() {
 		case selection.In, selection.Equals, selection.DoubleEquals:
 			for _, v := range r.ValuesUnsorted() {
-				n += len(ix.byLabel[label{r.Key(), v}])
+				n += len(ix.byLabel[manifest.Label{Name: r.Key(), Value: v}])
 			}
 		case selection.Exists:
 			n = len(ix.byKey[r.Key()])
@@ -203,11 +201,11 @@ func (ix *index) postings(sel labels.Selector) ([]int32, bool) {
 // give duplicates.
 func (ix *index) anyOf(key string, values []string) []int32 {
 	if len(values) == 1 {
-		return ix.byLabel[label{key, values[0]}]
+		return ix.byLabel[manifest.Label{Name: key, Value: values[0]}]
 	}
 	var merged []int32
 	for _, v := range values {
-		merged = append(merged, ix.byLabel[label{key, v}]...)
+		merged = append(merged, ix.byLabel[manifest.Label{Name: key, Value: v}]...)
 	}
 	slices.Sort(merged)
 	return slices.Compact(merged)
@@ -217,13 +215,12 @@ func (ix *index) build() {
 	if ix.byLabel != nil {
 		return
 	}
-	ix.byLabel = make(map[label][]int32, len(ix.objects))
+	ix.byLabel = make(map[manifest.Label][]int32, len(ix.objects))
 	ix.byKey = map[string][]int32{}
 	for i, o := range ix.objects {
-		for k, v := range o.Labels {
-			l := label{k, v}
+		for _, l := range o.Labels {
 			ix.byLabel[l] = append(ix.byLabel[l], int32(i))
-			ix.byKey[k] = append(ix.byKey[k], int32(i))
+			ix.byKey[l.Name] = append(ix.byKey[l.Name], int32(i))
 		}
 	}
 }

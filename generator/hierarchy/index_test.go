@@ -18,11 +18,10 @@ func randomMonitors(random *rand.Rand, n, namespaces int) []*manifest.Object {
 	var out []*manifest.Object
 	for i := range n {
 		o := &manifest.Object{ID: manifest.ID{Kind: "ServiceMonitor",
-			Namespace: fmt.Sprintf("ns-%03d", random.Intn(namespaces)), Name: fmt.Sprintf("m-%05d", i)},
-			Labels: map[string]string{}}
+			Namespace: fmt.Sprintf("ns-%03d", random.Intn(namespaces)), Name: fmt.Sprintf("m-%05d", i)}}
 		for _, key := range []string{"a", "b", "c"} {
 			if random.Intn(3) > 0 {
-				o.Labels[key] = fmt.Sprint(random.Intn(6))
+				o.Labels = append(o.Labels, manifest.Label{Name: key, Value: fmt.Sprint(random.Intn(6))})
 			}
 		}
 		out = append(out, o)
@@ -54,7 +53,7 @@ func randomSelector(random *rand.Rand) *metav1.LabelSelector {
 func bruteForce(objects []*manifest.Object, namespaces []string, all bool, s *metav1.LabelSelector) []*manifest.Object {
 	var out []*manifest.Object
 	for _, o := range objects {
-		if (all || slices.Contains(namespaces, o.Namespace)) && holds(s, o.Labels) {
+		if (all || slices.Contains(namespaces, o.Namespace)) && holds(s, o.Labels.Map()) {
 			out = append(out, o)
 		}
 	}
@@ -144,9 +143,11 @@ func BenchmarkInstances(b *testing.B) {
 	random := rand.New(rand.NewSource(1))
 	objects := randomMonitors(random, monitors, teams)
 	for i, o := range objects {
-		o.Labels["team"] = fmt.Sprint(i % teams)
-		o.Labels["all"] = "yes"
-		o.Labels["has-"+fmt.Sprint(i%teams)] = "x"
+		labels := o.Labels.Map()
+		labels["team"] = fmt.Sprint(i % teams)
+		labels["all"] = "yes"
+		labels["has-"+fmt.Sprint(i%teams)] = "x"
+		o.Labels = manifest.LabelsOf(labels)
 	}
 	var half []string
 	for i := range teams / 2 {

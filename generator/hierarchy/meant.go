@@ -36,12 +36,14 @@ func (q *query) meant(selector labels.Selector, namespaces []string, all bool, k
 			continue
 		}
 		others := labels.NewSelector().Add(slices.Delete(slices.Clone(requirements), i, i+1)...)
-		keys, values := map[string]string{}, map[string]bool{}
+		keys, values := map[string]bool{}, map[string]bool{}
 		for _, kind := range kinds {
 			found := q.index(kind).find(namespaces, all, others)
 			for _, o := range found[:min(len(found), maxCompared)] {
-				maps.Copy(keys, o.Labels)
-				if value, has := o.Labels[wrong.Key()]; has {
+				for _, l := range o.Labels {
+					keys[l.Name] = true
+				}
+				if value, has := o.Labels.Lookup(wrong.Key()); has {
 					values[value] = true
 				}
 			}

@@ -1,7 +1,6 @@
 package hierarchy
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -27,7 +26,7 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 		}
 	}
 	for old, next := range replaced {
-		if !isLeaf(next) || !maps.Equal(old.Labels, next.Labels) ||
+		if !isLeaf(next) || !slices.Equal(old.Labels, next.Labels) ||
 			!slices.EqualFunc(old.Targets, next.Targets, manifest.TargetNamespaces.Equal) ||
 			reported[old.Ref()] {
 			return nil, false

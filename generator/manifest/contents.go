@@ -131,18 +131,6 @@ func (c *contents) allBegins() []Begin {
 // cut gives the object strings of its own, which do not keep the text that they were read from in memory.
 func (o *Object) cut() {
 	own := func(text *string) { *text = unique.Make(*text).Value() }
-	texts := func(of map[string]string) map[string]string {
-		if of == nil {
-			return nil
-		}
-		out := make(map[string]string, len(of))
-		for key, value := range of {
-			own(&key)
-			own(&value)
-			out[key] = value
-		}
-		return out
-	}
 	identity := func(id *ID) {
 		own(&id.Kind)
 		own(&id.Namespace)
@@ -154,7 +142,20 @@ func (o *Object) cut() {
 	}
 	own(&o.APIVersion)
 	own(&o.Tenant)
-	o.Labels, o.Annotations = texts(o.Labels), texts(o.Annotations)
+	o.Labels = slices.Clone(o.Labels)
+	for i := range o.Labels {
+		own(&o.Labels[i].Name)
+		own(&o.Labels[i].Value)
+	}
+	annotations := o.Annotations
+	if annotations != nil {
+		o.Annotations = make(map[string]string, len(annotations))
+	}
+	for name, value := range annotations {
+		own(&name)
+		own(&value)
+		o.Annotations[name] = value
+	}
 	for i := range o.Targets {
 		o.Targets[i].Names = slices.Clone(o.Targets[i].Names)
 		for k := range o.Targets[i].Names {

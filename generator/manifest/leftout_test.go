@@ -26,7 +26,7 @@ func TestLeftOut(t *testing.T) {
 	id := func(name string) ID { return ID{"ServiceMonitor", "m", name} }
 	leftOut := func(s *Set) (names []string) {
 		for _, o := range s.LeftOut() {
-			names = append(names, o.Name+" "+o.Labels["team"])
+			names = append(names, o.Name+" "+o.Labels.Get("team"))
 		}
 		return names
 	}

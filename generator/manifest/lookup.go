@@ -212,7 +212,7 @@ func (p *parser) right(kind string, raw map[string]any, at place) {
 		meta.Namespace = cmp.Or(meta.Namespace, p.opts.DefaultNamespace)
 	}
 	o := p.of.add(&Object{ID: ID{kind, meta.Namespace, meta.Name}, APIVersion: rbacv1.SchemeGroupVersion.String(),
-		Labels: meta.Labels, Annotations: meta.Annotations, HasValue: true}, at)
+		Labels: LabelsOf(meta.Labels), Annotations: meta.Annotations, HasValue: true}, at)
 	o.body().value = value
 	p.result.Rights = append(p.result.Rights, o)
 }

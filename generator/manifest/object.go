@@ -112,8 +112,9 @@ func (id ID) Compare(other ID) int {
 // and safe for concurrent reading.
 type Object struct {
 	ID
-	APIVersion          string
-	Labels, Annotations map[string]string
+	APIVersion  string
+	Labels      Labels
+	Annotations map[string]string
 	// IsForeign means that the object is only passed through: its value is *[Foreign].
 	IsForeign bool
 	// IsPassed means that the object is passed through: [Object.Passed] returns it.

@@ -64,7 +64,7 @@ func (p *parser) add(w rawObject, value typed) {
 	isNameless := w.raw["metadata"] == nil
 	meta, found := readMetadata(w)
 	object := p.of.add(&Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name},
-		APIVersion: w.apiVersion, Labels: meta.Labels, Annotations: meta.Annotations}, w.at)
+		APIVersion: w.apiVersion, Labels: LabelsOf(meta.Labels), Annotations: meta.Annotations}, w.at)
 	use := true
 	patched := directive(w.at, w.raw)
 	foreign, isForeign := value.(*Foreign)

@@ -106,7 +106,7 @@ func sorted(results []Result) []*Object {
 func AreOne(definitions []*Object) bool {
 	first := definitions[0]
 	return len(definitions) == 1 || !slices.ContainsFunc(definitions, func(o *Object) bool {
-		return o.Kind != NamespaceKind || !maps.Equal(o.Labels, first.Labels)
+		return o.Kind != NamespaceKind || !slices.Equal(o.Labels, first.Labels)
 	})
 }
 

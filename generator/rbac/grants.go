@@ -7,7 +7,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -164,7 +163,7 @@ func (g *Grants) rules(role *manifest.Object, seen map[*manifest.Object]bool) (r
 		}
 		for id, others := range g.roles {
 			for _, other := range others {
-				if id.Kind != "ClusterRole" || seen[other] || !matches.Matches(labels.Set(other.Labels)) {
+				if id.Kind != "ClusterRole" || seen[other] || !matches.Matches(other.Labels) {
 					continue
 				}
 				more, itsOpen := g.rules(other, seen)

@@ -30,7 +30,7 @@ func sample() *index.Index {
 		Sources: [][]source.Stored{nil, {
 			{Path: "in/a.yaml", Blob: [20]byte{1}, Count: 1, Sum: [32]byte{2}, Heads: &manifest.Heads{
 				Objects: []*manifest.Object{{ID: web, APIVersion: "monitoring.coreos.com/v1",
-					Labels: map[string]string{"team": "a"}, HasValue: true, Digest: [32]byte{3}, Bytes: 9,
+					Labels: manifest.Labels{{Name: "team", Value: "a"}}, HasValue: true, Digest: [32]byte{3}, Bytes: 9,
 					Targets: []manifest.TargetNamespaces{{Path: "spec", Names: []string{"b"}}}}},
 				Begins:  []manifest.Begin{{Line: 2, Column: 1}},
 				Diags:   diag.List{{Severity: diag.Warning, Code: diag.Unselected, Cause: cause, Line: 3}},

@@ -85,7 +85,7 @@ func (t *tape) object(of **manifest.Object) {
 	o := *of
 	t.id(&o.ID)
 	t.text(&o.APIVersion)
-	fields(t, &o.Labels, t.text)
+	list(t, (*[]manifest.Label)(&o.Labels), t.label)
 	fields(t, &o.Annotations, t.text)
 	t.flag(&o.IsForeign)
 	t.flag(&o.IsPassed)
@@ -105,6 +105,11 @@ func (t *tape) id(id *manifest.ID) {
 	t.text(&id.Kind)
 	t.text(&id.Namespace)
 	t.text(&id.Name)
+}
+
+func (t *tape) label(l *manifest.Label) {
+	t.text(&l.Name)
+	t.text(&l.Value)
 }
 
 func (t *tape) begin(b *manifest.Begin) {

@@ -1,0 +1,66 @@
+package manifest
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Label is a label of an object.
+type Label struct{ Name, Value string }
+
+// Labels are the labels of an object, sorted by name. There are few in an object and many objects: a map would take ten
+// times as much memory.
+type Labels []Label
+
+var _ labels.Labels = Labels{}
+
+// LabelsOf returns the labels in a map.
+func LabelsOf(all map[string]string) Labels {
+	if len(all) == 0 {
+		return nil
+	}
+	out := make(Labels, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, Label{name, all[name]})
+	}
+	return out
+}
+
+// Lookup returns the value of a label, and whether there is one.
+func (l Labels) Lookup(name string) (value string, found bool) {
+	i, found := slices.BinarySearchFunc(l, name, func(l Label, name string) int { return strings.Compare(l.Name, name) })
+	if !found {
+		return "", false
+	}
+	return l[i].Value, true
+}
+
+// Has reports whether there is a label.
+func (l Labels) Has(name string) bool {
+	_, found := l.Lookup(name)
+	return found
+}
+
+// Get returns the value of a label, or "" if there is none.
+func (l Labels) Get(name string) string {
+	value, _ := l.Lookup(name)
+	return value
+}
+
+// Map returns the labels as a map of its own.
+func (l Labels) Map() map[string]string { return maps.Collect(l.All()) }
+
+// All yields the names and values of the labels.
+func (l Labels) All() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, label := range l {
+			if !yield(label.Name, label.Value) {
+				return
+			}
+		}
+	}
+}

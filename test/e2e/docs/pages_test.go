@@ -52,7 +52,7 @@ func pages() map[string]typed {
 			wrote("agentry.prom", `agentry_ready{pipeline="quickstart"} 1`)},
 		"docs/replicas.md":      {replicas, held},
 		"docs/sd-aggregator.md": {integrations, kubeletService},
-		"docs/secrets.md": {workloads,
+		"docs/secrets-reference.md": {workloads,
 			says("statefulset.apps/grafana-agent restarted", "daemonset.apps/grafana-agent-logs restarted")},
 		"docs/serve.md":     {inExample("quickstart"), traced},
 		"docs/webhooks.md":  {webhook, triggered},

@@ -37,8 +37,9 @@ func pages() map[string]typed {
 		"docs/explain.md": {inExample("quickstart"),
 			says("job serviceMonitor/team-shop/checkout/0", "Used by", `"rendersTo"`)},
 		"docs/alloy.md": {inExample("quickstart"),
-			says(`prometheus.remote_write "monitoring__primary"`, "--cluster.join-addresses=")},
-		"docs/input.md": {monitorsInCluster, nothing},
+			says(`prometheus.remote_write "monitoring__primary"`)},
+		"docs/alloy-reference.md": {inExample("quickstart"), says("--cluster.join-addresses=")},
+		"docs/input.md":           {monitorsInCluster, nothing},
 		"docs/install.md": {func(s *session) {
 			s.checkout()
 			s.values()

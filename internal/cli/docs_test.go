@@ -27,6 +27,10 @@ Flags may stand before or after the paths, and each has an environment variable.
 [the pipeline file that governs](input.md#which-pipeline-file-governs), and say on the last line what they used.
 `
 
+const manualFoot = `
+What to read next: [the pipeline file](pipeline.md), [diagnostics](diagnostics.md), [explain](explain.md), [diff](diff.md).
+`
+
 // TestManualIsUpToDate compares docs/cli.md with what --help-all prints.
 func TestManualIsUpToDate(t *testing.T) {
 	var b strings.Builder
@@ -35,6 +39,7 @@ func TestManualIsUpToDate(t *testing.T) {
 	for _, c := range commands(Env{}) {
 		b.WriteString("\n## agentry " + c.Name + "\n\n```\n" + help(t, c.Name, "--help-all") + "```\n")
 	}
+	b.WriteString(manualFoot)
 	file := filepath.Join("..", "..", "docs", "cli.md")
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The formats of docs/output-branch.md and docs/promotion.md, declared again so that the oracle does not rely on the
+// The formats of docs/output-branch-reference.md and docs/promotion.md, declared again so that the oracle does not rely on the
 // code that it checks.
 
 const (

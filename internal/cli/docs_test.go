@@ -24,7 +24,7 @@ output, everything else to standard error, in colour only on a terminal and not 
 Flags may stand before or after the paths, and each has an environment variable. ` + "`--help`" +
 	` shows the options that most people need, and
 ` + "`--help-all`" + ` all of them, as here. Commands that render find
-[the pipeline file that governs](input.md#which-pipeline-file-governs), and say on the last line what they used.
+[the pipeline file that governs](commands.md#which-pipeline-file-governs), and say on the last line what they used.
 `
 
 const manualFoot = `

@@ -40,6 +40,7 @@ func pages() map[string]typed {
 			says(`prometheus.remote_write "monitoring__primary"`)},
 		"docs/alloy-reference.md": {inExample("quickstart"), says("--cluster.join-addresses=")},
 		"docs/input.md":           {monitorsInCluster, nothing},
+		"docs/commands.md":        {inExample("quickstart"), nothing},
 		"docs/install.md": {func(s *session) {
 			s.checkout()
 			s.values()

@@ -154,7 +154,7 @@ type Spec struct {
 	// `render` or `none`. See docs/security.md#what-the-agents-may-do. Default: none.
 	RBAC RBAC `json:"rbac,omitempty"`
 	// SelfMonitoring renders alerts and a dashboard about the agents themselves. See
-	// docs/workloads.md#alerts-and-a-dashboard. Default: none.
+	// docs/self-monitoring.md. Default: none.
 	SelfMonitoring *selfmonitoring.Settings `json:"selfMonitoring,omitempty"`
 	// Integrations add integrations of a newer agent to the catalogue, or change them. See docs/integrations.md.
 	// Default: none.

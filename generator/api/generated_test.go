@@ -72,7 +72,8 @@ func touchInputs(t *testing.T, root string) {
 	t.Helper()
 	for _, pattern := range []string{
 		"go.mod", "generator/api/v1alpha1/*.go", "internal/tools/go.mod", "internal/tools/generate/*.go",
-		"gitsync/pipeline/*.go", "generator/compile/integration/*.go", "generator/mirror/*.go", "generator/patch/*.go",
+		"internal/tools/generate/*.md", "gitsync/pipeline/*.go", "generator/compile/integration/*.go",
+		"generator/ignore/*.go", "generator/mirror/*.go", "generator/patch/*.go",
 		"generator/selfmonitoring/*.go", "generator/tenancy/*.go", "inputs/helm/*.go",
 		"charts/agentry/values.schema.json",
 	} {

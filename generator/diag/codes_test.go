@@ -104,7 +104,8 @@ func TestLookup(t *testing.T) {
 func TestManualIsUpToDate(t *testing.T) {
 	title, rest, _ := strings.Cut(page, "\n\n")
 	golden(t, filepath.FromSlash("../../docs/diagnostics.md"), title+"\n\n"+
-		"<!-- Copied from generator/diag/codes.md by \"make generate\". Do not edit. -->\n\n"+rest)
+		"<!-- Copied from generator/diag/codes.md by \"make generate\". Do not edit. -->\n\n"+rest+
+		"\nWhat to read next: [holding](holding.md), [what is read](input.md), [the command line](cli.md).\n")
 }
 
 // golden compares with the content of a file, or with -update writes it.

@@ -16,7 +16,7 @@ func (o *object) changesProgram() bool {
 }
 
 // programs adds the consequences of running another program, as far as the configurations show them. It also counts,
-// for each instance, the jobs that find the same targets. docs/alloy.md explains each consequence.
+// for each instance, the jobs that find the same targets. docs/alloy-reference.md explains each consequence.
 func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 	before, after := o.before.get(agentKey), o.after.get(agentKey)
 	fromAgent := before != nil

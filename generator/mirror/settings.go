@@ -13,10 +13,10 @@ import (
 
 // Settings say how Secrets are mirrored. The zero value mirrors nothing.
 type Settings struct {
-	// ExternalSecret renders ExternalSecrets, for the External Secrets Operator.
+	// ExternalSecret renders ExternalSecrets, for the External Secrets Operator. Default: none.
 	ExternalSecret *ExternalSecret `json:"externalSecret,omitempty"`
-	// Reflector renders empty Secrets that a mirroring controller in the cluster fills: `emberstack` is emberstack's
-	// Reflector, `mittwald` is mittwald's kubernetes-replicator.
+	// Reflector renders empty Secrets that a mirroring controller in the cluster fills: `emberstack` is Reflector,
+	// `mittwald` is kubernetes-replicator. Default: none.
 	Reflector Reflector `json:"reflector,omitempty"`
 }
 
@@ -40,6 +40,7 @@ type Store struct {
 	// Kind is `ClusterSecretStore` or `SecretStore`. Default: ClusterSecretStore.
 	// +kubebuilder:validation:Enum=ClusterSecretStore;SecretStore
 	Kind string `json:"kind,omitempty"`
+	// Name is the name of the store.
 	Name string `json:"name"`
 	// Path is the place of a Secret in the store, where `{namespace}` and `{name}` stand for the namespace and name of
 	// the Secret. The keys of the Secret are the properties there.

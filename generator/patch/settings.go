@@ -16,27 +16,30 @@ import (
 // Settings change the workloads that match, and win over their GrafanaAgent. Maps and env are merged by key and name;
 // all other fields are replaced. The fields are Kubernetes' own.
 type Settings struct {
-	// Match is the workloads that the settings are for. Default: all.
+	// Match selects the workloads. Default: all.
 	Match Match `json:"match,omitempty"`
-	// Replicas is the number of pods of each StatefulSet or Deployment.
+	// Replicas is the number of replicas of each shard, or of a Deployment. Default: that of the GrafanaAgent.
 	Replicas *int64 `json:"replicas,omitempty"`
-	// UpdateStrategy is how pods are replaced: updateStrategy, or the strategy of a Deployment.
+	// UpdateStrategy is how pods are replaced, as in Kubernetes: updateStrategy, or strategy of a Deployment. Default:
+	// `RollingUpdate`.
 	// +kubebuilder:validation:Schemaless
 	UpdateStrategy any `json:"updateStrategy,omitempty"`
-	// PodDisruptionBudget is made for the pods of each StatefulSet and Deployment. It has no selector. DaemonSets have
-	// none.
+	// PodDisruptionBudget is made for the pods of each StatefulSet and Deployment, as in Kubernetes but without a
+	// selector. Default: `{maxUnavailable: 1}`.
 	PodDisruptionBudget *policyv1.PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty"`
-	// Annotations are annotations of pods.
+	// Annotations and NodeSelector are fields of pods, added by key.
 	// +kubebuilder:validation:Schemaless
 	Annotations any `json:"annotations,omitempty"`
-	// Resources and Env are set on the agent's container.
+	// Resources are those of the agent's container. Default: those of the GrafanaAgent.
 	// +kubebuilder:validation:Schemaless
 	Resources any `json:"resources,omitempty"`
+	// Env are variables of the agent's container, added by name. Default: none.
 	// +kubebuilder:validation:Schemaless
 	Env any `json:"env,omitempty"`
-	// The others are fields of pods.
 	// +kubebuilder:validation:Schemaless
 	NodeSelector any `json:"nodeSelector,omitempty"`
+	// Tolerations, Affinity, TopologySpreadConstraints and PriorityClassName are fields of pods. Default: those of the
+	// GrafanaAgent.
 	// +kubebuilder:validation:Schemaless
 	Tolerations any `json:"tolerations,omitempty"`
 	// +kubebuilder:validation:Schemaless
@@ -48,10 +51,10 @@ type Settings struct {
 
 // Match selects workloads: they must match one entry of each list that is set.
 type Match struct {
-	// Workloads are metrics, logs, integrations-daemonset and integrations-deployment.
+	// Workloads are `metrics`, `logs`, `integrations-daemonset` and `integrations-deployment`. Default: all.
 	// +kubebuilder:validation:items:Enum=metrics;logs;integrations-daemonset;integrations-deployment
 	Workloads []string `json:"workloads,omitempty"`
-	// Namespaces and Names belong to GrafanaAgents; `*` stands for any text.
+	// Namespaces and Names are those of GrafanaAgents; `*` stands for any text. Default: all.
 	Namespaces []string `json:"namespaces,omitempty"`
 	Names      []string `json:"names,omitempty"`
 }

@@ -32,19 +32,20 @@ type Settings struct {
 
 // Alerts are the settings of the PrometheusRules.
 type Alerts struct {
-	// Labels are the labels of the PrometheusRules, by which a Prometheus or a ruler selects them.
+	// Labels are the labels of the PrometheusRules, by which a Prometheus or a ruler selects them. Default: none.
 	Labels map[string]string `json:"labels,omitempty"`
-	// AlertLabels are added to each alert, and override `severity`.
+	// AlertLabels are added to each alert, and override `severity`. Default: none.
 	AlertLabels map[string]string `json:"alertLabels,omitempty"`
-	// Disabled has the names of alerts to leave out.
+	// Disabled are the names of alerts to leave out. Default: none.
 	Disabled []string `json:"disabled,omitempty"`
 }
 
 // Dashboard are the settings of the ConfigMaps with dashboards.
 type Dashboard struct {
-	// Labels are the labels of the ConfigMaps, by which Grafana's sidecar finds them. Default: grafana_dashboard: "1".
+	// Labels are the labels of the ConfigMaps, by which Grafana's sidecar finds them. Default: `grafana_dashboard:
+	// "1"`.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Annotations are the annotations of the ConfigMaps, such as the one for a folder in Grafana.
+	// Annotations are the annotations of the ConfigMaps, such as the one for a folder in Grafana. Default: none.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 

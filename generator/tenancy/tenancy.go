@@ -25,8 +25,8 @@ type Rule struct {
 	// Agents are namespaces with GrafanaAgents that may select the objects, besides their own namespace; `*` stands
 	// for any text. Default: all namespaces that no tenant defines.
 	Agents []string `json:"agents,omitempty"`
-	// URLs are the destinations to which the objects may make agents of other namespaces send metrics and logs, such
-	// as https://mimir.example.com/*; `*` stands for any text, but does not lead out of the host. Default: none.
+	// URLs are addresses to which the objects may make agents of other namespaces send metrics and logs, such as
+	// `https://mimir.example.com/*`; `*` stands for any text, but does not lead out of the host. Default: none.
 	URLs []string `json:"urls,omitempty"`
 	// Secrets are the names of the Secrets and ConfigMaps in their namespace that the objects may refer to; `*` stands
 	// for any text. Default: all.

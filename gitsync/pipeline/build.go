@@ -12,17 +12,18 @@ import (
 
 // Build says what builds need besides the sources.
 type Build struct {
-	// Cluster is a folder in the repository of a source that says what the cluster has and Git does not: ConfigMaps,
-	// Secrets without values, Namespaces with their labels, and API versions. Nothing in it is applied. Each source
-	// reads the folder in its own repository. `agentry import --cluster-state` writes it. Default: none.
+	// Cluster is a folder in the repository of a source that describes what the cluster has and Git does not:
+	// ConfigMaps, Secrets without values, Namespaces with their labels, and API versions. Nothing in it is applied.
+	// Each source reads the folder in its own repository. `agentry import --cluster-state` writes it. See
+	// docs/build-reference.md#what-only-the-cluster-has. Default: none.
 	Cluster string `json:"cluster,omitempty"`
 	// Plugins says what is built in place of a config management plugin of Argo CD, by the plugin's name:
-	// `kustomize-sops` builds the kustomization and decrypts its files, as ksops does. Default: an Application with a
-	// plugin is an error.
+	// `kustomize-sops` builds the kustomization and decrypts its files, as ksops does. See
+	// docs/build-reference.md#plugins. Default: an Application with a plugin is an error.
 	Plugins map[string]argocd.Plugin `json:"plugins,omitempty"`
 
 	// Remotes are the repositories and files on other servers that kustomizations may name as resources, bases and
-	// components. Default: none, they are errors.
+	// components. See docs/build-reference.md#remote-bases. Default: none, they are errors.
 	Remotes []Remote `json:"remotes,omitempty"`
 
 	// SharesPaths lets custom resources refer to ConfigMaps and Secrets in the paths of all sources with a name. It is
@@ -40,7 +41,7 @@ type Remote struct {
 	// URL is an https, http, ssh or file URL of a repository, of a file, or of what is above them. What it allows is
 	// fetched by its protocol, whatever the kustomization says.
 	URL string `json:"url"`
-	// Auth is for reading. Default: none.
+	// Auth holds the credentials for reading. Default: none.
 	Auth Auth `json:"auth,omitempty"`
 	// Verify accepts only signed commits, and no files. Default: any commit is accepted.
 	Verify *Verify `json:"verify,omitempty"`

@@ -9,29 +9,32 @@ import (
 
 // Charts says how Helm charts are fetched.
 type Charts struct {
-	// Update is how often the repositories of charts are asked again which versions there are: a time such as `1h`, or
-	// `never`. Default: 1h.
+	// Update is how often version ranges are looked up again: a time of at least `1m`, or `never`. See
+	// docs/build-reference.md#which-version-of-a-chart. Default: 1h.
 	Update ChartUpdate `json:"update,omitempty"`
-	// Repositories are those with credentials, certificates or a proxy of their own, and those whose address is not
-	// public.
+	// Repositories are repositories of charts and their dependencies that need credentials, certificates or a proxy,
+	// or whose address is not public. Default: none.
 	Repositories []ChartRepository `json:"repositories,omitempty"`
-	// Verify says which charts must be signed, and by whom. Default: none must be.
+	// Verify says which charts must be signed, and by whom. See docs/build-reference.md#signed-charts. Default: none
+	// must be.
 	Verify []ChartVerify `json:"verify,omitempty"`
 }
 
 // ChartVerify says who must have signed the charts at a URL, and below it. The longest URL counts. A chart that is not
 // signed so is not used. Keys are public ones; a chart must be signed by one of those in the file.
 type ChartVerify struct {
-	// URL is an https, http or oci URL of a repository, of a chart, or of what is above them. Default: all charts.
+	// URL is an https, http or oci URL of a repository, of a chart, or of what is above them. If several entries
+	// match, the longest URL counts. Default: all charts.
 	URL string `json:"url,omitempty"`
-	// CosignKeyFile and CosignKeyEnv hold public keys in PEM, as in cosign.pub. They are for charts in registries.
+	// CosignKeyFile and CosignKeyEnv hold public keys of cosign in PEM, one of which must have signed the chart; only
+	// for charts in registries.
 	CosignKeyFile string `json:"cosignKeyFile,omitempty"`
 	CosignKeyEnv  string `json:"cosignKeyEnv,omitempty"`
-	// KeyringFile and KeyringEnv hold PGP keys, armoured or as `gpg --export` writes them. They are for provenance
-	// files of Helm.
+	// KeyringFile and KeyringEnv hold PGP public keys, armoured or as `gpg --export` writes them, one of which must
+	// have signed the chart's provenance file.
 	KeyringFile string `json:"keyringFile,omitempty"`
 	KeyringEnv  string `json:"keyringEnv,omitempty"`
-	// Unverified accepts the charts without a check, also if Flux would check them.
+	// Unverified accepts the charts without a check, also if a HelmRelease demands one. Default: false.
 	Unverified bool `json:"unverified,omitempty"`
 }
 
@@ -40,7 +43,8 @@ type ChartUpdate string
 
 // ChartRepository says how the charts at a URL, and below it, are reached. The longest URL counts.
 type ChartRepository struct {
-	// URL is an https, http or oci URL of a repository, of a chart, or of what is above them.
+	// URL is an https, http or oci URL of a repository, of a chart, or of what is above them. If several entries
+	// match, the longest URL counts.
 	URL string `json:"url"`
 	// Auth is a user name and password, certificates and a proxy. Default: none.
 	Auth Auth `json:"auth,omitempty"`

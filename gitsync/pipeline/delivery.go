@@ -15,10 +15,11 @@ type Verify struct {
 
 // Promotion is how a render gets onto the output branch.
 type Promotion struct {
-	// Mode is `direct`: pushed to the branch; `next`: proposed on `<branch>-next`, for gitops-promoter; `pullRequest`:
-	// proposed there with a pull request that agentry opens through output.forge. Default: direct.
+	// Mode is `direct`: agentry pushes to the branch; `next`: it proposes the commit on `<branch>-next` (or
+	// `<branch>-next/<path>`), for gitops-promoter; `pullRequest`: `agentry serve` also opens a pull request. Default:
+	// direct.
 	Mode PromotionMode `json:"mode,omitempty"`
-	// Labels are put on pull requests that agentry opens.
+	// Labels are the labels of these pull requests. Default: none.
 	Labels []string `json:"labels,omitempty"`
 	// Title is a template for the title of pull requests, with the data of commit messages. Default: `Render
 	// <pipeline>: ` and the first line of the commit message.
@@ -40,9 +41,10 @@ const (
 // OCI is an artifact with the files of the output path, for Flux's OCIRepository. It is pushed in addition to
 // the branch, whenever the branch has changed.
 type OCI struct {
-	// URL is the repository, such as oci://registry.example.com/clusters/prod-eu.
+	// URL is the repository, such as `oci://registry.example.com/clusters/prod-eu`, without a tag, for this pipeline
+	// only.
 	URL string `json:"url"`
-	// Tag is moved to the newest artifact. Default: latest. Each artifact also has a tag with its input commit.
+	// Tag is the tag of the newest artifact. Each artifact also has a tag with its input commit. Default: latest.
 	Tag string `json:"tag,omitempty"`
 	// UsernameFile, UsernameEnv, PasswordFile and PasswordEnv are for the registry. Default: anonymous.
 	UsernameFile string `json:"usernameFile,omitempty"`
@@ -59,14 +61,14 @@ type OCI struct {
 // Receiver is a Receiver of Flux, of the type generic-hmac. It is called after a push, so that Flux does not
 // wait for its interval.
 type Receiver struct {
-	// URL is its address, with the path in the Receiver's status.
+	// URL is the address of the Receiver, with the path of its `status.webhookPath`.
 	URL string `json:"url"`
-	// SecretFile and SecretEnv hold its token.
+	// SecretFile and SecretEnv hold its token. One is required.
 	SecretFile string `json:"secretFile,omitempty"`
 	SecretEnv  string `json:"secretEnv,omitempty"`
 	// CAFile and CAEnv hold PEM certificates to trust in addition to the system's.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
-	// Timeout limits a call. Default: 10s.
+	// Timeout limits a call, from 1s to 5m. Default: 10s.
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }

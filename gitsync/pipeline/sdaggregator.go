@@ -14,14 +14,17 @@ import (
 
 // SDAggregator is how agents reach the sd-aggregator, which lists the targets that IntegrationMonitors select from.
 type SDAggregator struct {
-	// URL is its address. Default: http://sd-aggregator.monitoring.svc:8080.
+	// URL is the address of the sd-aggregator: scheme, host and port. Default:
+	// http://sd-aggregator.monitoring.svc:8080.
 	URL string `json:"url,omitempty"`
 	// RefreshInterval is how often each agent requests the targets, at least 5s; it is also the timeout of a
 	// request. Default: 30s.
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
-	// TLSConfig and Authorization are as in IntegrationMonitors. They refer to Secrets and ConfigMaps in each
-	// GrafanaAgent's namespace. Default: none.
-	TLSConfig     *v1alpha1.TLSConfig             `json:"tlsConfig,omitempty"`
+	// TLSConfig is as in an IntegrationMonitor. It refers to Secrets and ConfigMaps in the namespace of each
+	// GrafanaAgent that selects one. Default: none.
+	TLSConfig *v1alpha1.TLSConfig `json:"tlsConfig,omitempty"`
+	// Authorization is as in an IntegrationMonitor, with credentials in a Secret of that namespace. Agents read them
+	// from a file, so a new value needs no reload. Default: none.
 	Authorization *monitoringv1.SafeAuthorization `json:"authorization,omitempty"`
 }
 

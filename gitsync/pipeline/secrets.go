@@ -16,19 +16,20 @@ import (
 
 // Secrets is how Secrets are rendered.
 type Secrets struct {
-	// Policy is `reference`, which renders no byte of a Secret, `plaintext`, which renders what the operator puts into
-	// the cluster, or `sops`, which renders the same and encrypts the Secrets. Default: reference.
+	// Policy is `reference`, which renders no byte of a Secret; `plaintext`, which renders what the operator puts into
+	// the cluster; or `sops`, which renders the same and encrypts the Secrets. Default: reference.
 	Policy secretref.Policy `json:"policy,omitempty"`
-	// Rules give single Secrets another policy. The first rule that matches a Secret wins.
+	// Rules give single Secrets another policy. The first rule that matches a Secret counts. See
+	// docs/secrets.md#a-policy-for-single-secrets. Default: none.
 	Rules []SecretRule `json:"rules,omitempty"`
-	// Mirror is how Secrets of other namespaces than the GrafanaAgent's get to its pods under `reference`. Default: not
-	// at all; a reference to one is an error.
+	// Mirror is how pods get Secrets of namespaces other than the GrafanaAgent's under `reference`. See
+	// docs/secrets.md#secrets-of-other-namespaces. Default: not at all; a reference to one is an error.
 	Mirror *mirror.Settings `json:"mirror,omitempty"`
-	// RestartOnChange restarts pods when a secret in their configuration changes, because running agents do not
-	// notice that: pod templates have a checksum of these secrets. Default: false; then `sync` prints a
+	// RestartOnChange restarts pods when a secret that their configuration inlines changes, because running agents
+	// ignore that. See docs/secrets-reference.md#when-an-inlined-secret-changes. Default: false; then `sync` prints a
 	// warning.
 	RestartOnChange bool `json:"restartOnChange,omitempty"`
-	// SOPS says for whom the policy `sops` encrypts.
+	// SOPS names who can decrypt what the policy `sops` encrypts. See docs/secrets-reference.md#sops-in-detail.
 	SOPS *SOPS `json:"sops,omitempty"`
 }
 
@@ -49,11 +50,11 @@ type SOPS struct {
 	AzureKeyVault []string `json:"azureKeyVault,omitempty"`
 	// Vault are URLs of transit keys of Vault, such as `https://vault.example.com/v1/transit/keys/k`.
 	Vault []string `json:"vault,omitempty"`
-	// CreationRules is a file .sops.yaml whose rules say for whom each file of the output is encrypted, in place of
-	// recipients here. Its path counts from the pipeline file, and rules match paths from the top of the output branch.
+	// CreationRules is a `.sops.yaml` whose rules name the recipients of each file, instead of recipients here. Its
+	// path is relative to the pipeline file; its rules match paths from the top of the output branch.
 	CreationRules string `json:"creationRules,omitempty"`
-	// HMACKeyFile and HMACKeyEnv hold a random text of at least 32 characters. With it agentry knows again what it
-	// encrypted, and leaves it as it is.
+	// HMACKeyFile and HMACKeyEnv hold a random text of at least 32 characters, the same for all replicas. With it
+	// agentry recognises its own encrypted files, and leaves them unchanged. Required.
 	HMACKeyFile string `json:"hmacKeyFile,omitempty"`
 	HMACKeyEnv  string `json:"hmacKeyEnv,omitempty"`
 }
@@ -66,13 +67,17 @@ func (s *SOPS) Recipients() sops.Recipients {
 
 // SecretRule gives the Secrets that it matches a policy.
 type SecretRule struct {
-	Match  SecretMatch      `json:"match"`
+	// Match selects the Secrets. At least one list is required.
+	Match SecretMatch `json:"match"`
+	// Policy is `reference`, `plaintext` or `sops` for these Secrets.
 	Policy secretref.Policy `json:"policy"`
 }
 
 // SecretMatch selects Secrets: they must match one entry of each list that is set. `*` stands for any text. A Secret
 // that is not in the inputs has no type.
 type SecretMatch struct {
+	// Namespaces, Names and Types are those of the Secrets; `*` stands for any text. A Secret must match each list
+	// that is set.
 	Namespaces []string `json:"namespaces,omitempty"`
 	Names      []string `json:"names,omitempty"`
 	Types      []string `json:"types,omitempty"`

@@ -13,7 +13,7 @@ type Webhook struct {
 	// `azure`, or `generic`, which has the header X-Signature with `sha256=` and the HMAC of the body.
 	// +kubebuilder:validation:Enum=github;gitlab;gitea;bitbucket;azure;generic
 	Type string `json:"type"`
-	// SecretFile and SecretEnv hold the secret that the forge signs with or sends. Required.
+	// SecretFile and SecretEnv hold the secret with which the forge signs, or which it sends. One is required.
 	SecretFile string `json:"secretFile,omitempty"`
 	SecretEnv  string `json:"secretEnv,omitempty"`
 }
@@ -49,20 +49,20 @@ const (
 
 // Previews report in open pull requests what these would change. Nothing is pushed for them.
 type Previews struct {
-	// Comment writes a comment on the pull request, and keeps it up to date. Default: true.
+	// Comment says whether a comment on the pull request shows it, and is kept up to date. Default: true.
 	Comment *bool `json:"comment,omitempty"`
-	// Status sets the commit status `agentry/<pipeline>/preview` on the head. Default: true.
+	// Status says whether the commit status `agentry/<pipeline>/preview` on the head shows it. Default: true.
 	Status *bool `json:"status,omitempty"`
-	// Forks also renders pull requests from other repositories, whoever opens them. Default: false.
+	// Forks includes pull requests from other repositories, whoever opens them. Default: false.
 	Forks bool `json:"forks,omitempty"`
-	// Interval is how often open pull requests are listed; webhooks list them at once. Default: 5m.
+	// Interval is how often open pull requests are listed, at least 10s. Webhooks avoid the delay. Default: 5m.
 	Interval *metav1.Duration `json:"interval,omitempty"`
 }
 
 // Rollout makes a change reach pipelines one after another.
 type Rollout struct {
-	// After are pipelines that must be ready and have rendered the same commits with the same version before
-	// this one pushes.
+	// After are pipelines that must be ready, and have rendered the same commits with the same version, before this
+	// one pushes. They must exist, without a cycle. Default: none.
 	After []string `json:"after,omitempty"`
 	// MaxPerMinute is how many of the pipelines with the same limit may push in a minute. Default: no limit.
 	// +kubebuilder:validation:Minimum=0
@@ -99,12 +99,13 @@ type NotifyObject struct {
 
 // GitHubApp is a GitHub App, which gets tokens that are valid for an hour.
 type GitHubApp struct {
-	// AppID and InstallationID are shown in the settings of the app and of its installation. Default of
-	// InstallationID: the one that can read the repository.
+	// AppID is the number in the settings of the app.
 	AppID int64 `json:"appID"`
+	// InstallationID is the number in the settings of the installation. Default: that of the installation that can
+	// read the repository.
 	// +kubebuilder:validation:Minimum=0
 	InstallationID int64 `json:"installationID,omitempty"`
-	// PrivateKeyFile and PrivateKeyEnv hold the app's private key in PEM.
+	// PrivateKeyFile and PrivateKeyEnv hold the app's private key in PEM. One is required.
 	PrivateKeyFile string `json:"privateKeyFile,omitempty"`
 	PrivateKeyEnv  string `json:"privateKeyEnv,omitempty"`
 	// URL is the address of the API. Default: https://api.github.com, or https://HOST/api/v3 for repositories

@@ -10,13 +10,14 @@ const DefaultVersion = "1.35"
 
 // Cluster describes the target cluster to charts.
 type Cluster struct {
-	// Name is the cluster's name in Argo CD, or the address of its API server. Applications for other clusters are not
-	// built. Charts do not see it.
+	// Name is the name of the cluster in Argo CD, or the address of its API server. With `build: argocd`, Applications
+	// for other clusters are not built. Charts do not see it. Default: all clusters.
 	Name string `json:"name,omitempty"`
-	// Version is the Kubernetes version, such as "1.31". Default: [DefaultVersion].
+	// Version is the version of Kubernetes that charts see, such as `"1.31"`; in quotes, because 1.30 without them is
+	// the number 1.3. Default: 1.35.
 	Version string `json:"version,omitempty"`
-	// APIVersions are the API versions besides Kubernetes' own, as GROUP/VERSION or GROUP/VERSION/KIND. The monitors'
-	// and agents' own are always available, because most charts check for them before they create a monitor.
+	// APIVersions are the API versions that charts see, besides those of Kubernetes, monitors and agents:
+	// GROUP/VERSION or GROUP/VERSION/KIND. Default: none.
 	APIVersions []string `json:"apiVersions,omitempty"`
 }
 

@@ -42,7 +42,7 @@ A pipeline file governs, if there is one. Without A..B its output branch is comp
 pass would write. With -f, A and B may be revisions of sources that are not on this machine.
 
 Consequences come first: which pods restart, which series end, who stops sending where. Then
-come the objects, and in configurations the jobs, rules, writers and stages. docs/diff.md
+come the objects, and in configurations the jobs, rules, writers and stages. docs/diff-reference.md
 explains the words.
 
 --compatibility operator,current compares two modes of rendering the same inputs, and --runtime

@@ -24,7 +24,11 @@ output, everything else to standard error, in colour only on a terminal and not 
 Flags may stand before or after the paths, and each has an environment variable. ` + "`--help`" +
 	` shows the options that most people need, and
 ` + "`--help-all`" + ` all of them, as here. Commands that render find
-[the pipeline file that governs](input.md#which-pipeline-file-governs), and say on the last line what they used.
+[the pipeline file that governs](commands.md#which-pipeline-file-governs), and say on the last line what they used.
+`
+
+const manualFoot = `
+What to read next: [the pipeline file](pipeline.md), [diagnostics](diagnostics.md), [explain](explain.md), [diff](diff.md).
 `
 
 // TestManualIsUpToDate compares docs/cli.md with what --help-all prints.
@@ -35,6 +39,7 @@ func TestManualIsUpToDate(t *testing.T) {
 	for _, c := range commands(Env{}) {
 		b.WriteString("\n## agentry " + c.Name + "\n\n```\n" + help(t, c.Name, "--help-all") + "```\n")
 	}
+	b.WriteString(manualFoot)
 	file := filepath.Join("..", "..", "docs", "cli.md")
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {

@@ -15,45 +15,65 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestHoldingPage runs docs/holding.md. Each section with terminal sessions begins with the files at the top of the
-// page, committed and rendered once. Then the commands of the page run, and must print what the page shows. With
-// -update the page gets what they print.
+// TestHoldingPage types docs/holding.md, with the files at its top committed and rendered once. Its commands must print
+// what the page shows. With -update the page gets what they print.
 func TestHoldingPage(t *testing.T) {
 	needTools(t)
-	file := filepath.Join("..", "..", "docs", "holding.md")
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sections := regexp.MustCompile(`(?m)^##`).Split(string(page), -1)
+	page := readPage(t, "holding.md")
+	files, story, _ := strings.Cut(page, "\n## ")
+	comparePage(t, "holding.md", page, files+"\n## "+newTerminal(t, files).play(story))
+}
+
+// TestHoldingReference types each section of docs/holding-reference.md, which begins as docs/holding.md does.
+func TestHoldingReference(t *testing.T) {
+	needTools(t)
+	files, _, _ := strings.Cut(readPage(t, "holding.md"), "\n## ")
+	page := readPage(t, "holding-reference.md")
+	sections := strings.Split(page, "\n## ")
 	for rule := 1; rule <= 14; rule++ {
-		example := regexp.MustCompile(fmt.Sprintf("(?s)^# %d\\. .*```console\n", rule))
+		example := regexp.MustCompile(fmt.Sprintf("(?s)^%d\\. .*```console\n", rule))
 		if !slices.ContainsFunc(sections, example.MatchString) {
 			t.Errorf("rule %d has no example", rule)
 		}
 	}
-	played := make([]string, len(sections))
+	played := slices.Clone(sections)
 	t.Run("sections", func(t *testing.T) {
 		for i, section := range sections {
-			if played[i] = section; !strings.Contains(section, "```console\n") {
+			if !strings.Contains(section, "```console\n") {
 				continue
 			}
 			title, _, _ := strings.Cut(section, "\n")
-			t.Run(strings.Trim(title, "# "), func(t *testing.T) {
+			t.Run(title, func(t *testing.T) {
 				t.Parallel()
-				played[i] = newTerminal(t, sections[0]).play(section)
+				played[i] = newTerminal(t, files).play(section)
 			})
 		}
 	})
-	got := strings.Join(played, "##")
+	comparePage(t, "holding-reference.md", page, strings.Join(played, "\n## "))
+}
+
+func pageFile(name string) string { return filepath.Join("..", "..", "docs", name) }
+
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	page, err := os.ReadFile(pageFile(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// comparePage compares a page with what its commands print. With -update the page gets that.
+func comparePage(t *testing.T, name, page, printed string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+		if err := os.WriteFile(pageFile(name), []byte(printed), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := cmp.Diff(string(page), got); diff != "" {
-		t.Errorf("docs/holding.md does not say what is printed; look at what -update makes of it (-page +printed):\n%s",
+	if diff := cmp.Diff(page, printed); diff != "" {
+		t.Errorf("docs/%s does not say what is printed; look at what -update makes of it (-page +printed):\n%s", name,
 			diff)
 	}
 }

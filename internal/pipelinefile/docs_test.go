@@ -1,8 +1,6 @@
 package pipelinefile
 
 import (
-	"encoding/json"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,81 +94,4 @@ func yamlBlocks(page string) []string {
 		blocks = append(blocks, block)
 	}
 	return blocks
-}
-
-// TestEveryFieldIsDocumented compares docs/pipeline.md with the schema: its table has all fields, but for those of
-// credentials and the like, which stand apart.
-func TestEveryFieldIsDocumented(t *testing.T) {
-	page := string(read(t, filepath.Join("..", "..", "docs", "pipeline.md")))
-	var root property
-	if err := json.Unmarshal(read(t, schemaFile), &root); err != nil {
-		t.Fatal(err)
-	}
-	spec := root.Properties["spec"]
-	for _, path := range spec.paths("spec") {
-		if !strings.Contains(page, "`"+path+"`") {
-			t.Errorf("docs/pipeline.md does not describe %s", path)
-		}
-	}
-	for name := range spec.apart() {
-		if !strings.Contains(page, name) {
-			t.Errorf("docs/pipeline.md does not name %s", name)
-		}
-	}
-}
-
-// property is a part of the schema.
-type property struct {
-	Properties map[string]property
-	Items      *property
-}
-
-// describedApart are fields whose own fields the manual describes apart from the table.
-var describedApart = []string{"auth", "tlsConfig", "authorization", "integrations"}
-
-// asWritten are fields that Kubernetes describes.
-var asWritten = []string{"resources", "env", "tolerations", "affinity", "topologySpreadConstraints", "updateStrategy",
-	"podDisruptionBudget"}
-
-// paths lists the leaves of a schema as the manual writes them.
-func (p property) paths(path string) (out []string) {
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	switch isApart := slices.Contains(slices.Concat(describedApart, asWritten), name); {
-	case p.Items != nil && !isApart:
-		if len(p.Items.Properties) > 0 {
-			out = p.Items.paths(path + "[]")
-		}
-		return append(out, path)
-	case len(p.Properties) == 0 || isApart:
-		return []string{path}
-	}
-	for name, below := range p.Properties {
-		out = append(out, below.paths(path+"."+name)...)
-	}
-	return out
-}
-
-// apart returns the names of the fields below those that the manual describes apart.
-func (p property) apart() map[string]bool {
-	out := map[string]bool{}
-	for name, below := range p.Properties {
-		if slices.Contains(describedApart, name) {
-			below.names(out)
-		}
-		maps.Copy(out, below.apart())
-	}
-	if p.Items != nil {
-		maps.Copy(out, p.Items.apart())
-	}
-	return out
-}
-
-func (p property) names(out map[string]bool) {
-	for name, below := range p.Properties {
-		out[name] = true
-		below.names(out)
-	}
-	if p.Items != nil {
-		p.Items.names(out)
-	}
 }

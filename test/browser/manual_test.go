@@ -62,7 +62,7 @@ func TestTheManual(t *testing.T) {
 	address := manual(t)
 	browser := chromium(t)
 	for path, says := range map[string]string{
-		"/docs/":              "The pages are in reading order",
+		"/docs/":              "The guides are in reading order",
 		"/docs/concepts.html": "From a GrafanaAgent to pods",
 		"/docs/serve.html":    "The console",
 		"/readme.html":        "For whom",

@@ -156,7 +156,7 @@ func (c *collected) add(t *testing.T, instance string, job scrapeJob, from []mod
 			continue
 		}
 		if strings.HasPrefix(visible.Get("job"), "prometheus.scrape.") {
-			// one that a rule removes comes back: docs/alloy.md
+			// one that a rule removes comes back: docs/alloy-reference.md
 			visible = labels.NewBuilder(visible).Del("job").Labels()
 		}
 		u, err := url.Parse(asked)

@@ -112,7 +112,7 @@ func (i agentsIntegration) instance(host string) (instance string, known bool) {
 }
 
 // targets returns the targets of an integration as the agent's SD API lists them. __meta_url is not among their labels:
-// docs/alloy.md says that Alloy has none.
+// docs/alloy-reference.md says that Alloy has none.
 func (i agentsIntegration) targets(address, host string) (out []model.LabelSet) {
 	job := i.name
 	if old, ok := oldNames[i.name]; ok {

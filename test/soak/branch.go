@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The formats of docs/output-branch.md and docs/promotion.md, declared again so that the oracle does not rely on the
-// code that it checks.
+// The formats of docs/output-branch-reference.md and docs/promotion.md, declared again so that the oracle does not rely
+// on the code that it checks.
 
 const (
 	inventoryName = ".agentry/inventory"

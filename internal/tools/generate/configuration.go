@@ -59,7 +59,7 @@ const maxFieldDepth = 6
 type props = apiextensionsv1.JSONSchemaProps
 
 // writeConfiguration writes the schemas of pipeline files, also into that of the chart's values, and of hierarchy
-// tests.
+// tests, and the page with the fields of pipelines.
 func writeConfiguration(out string) error {
 	packages := []string{pipelineKind.path(), testKind.path()}
 	for _, t := range workloadTypes {
@@ -88,6 +88,9 @@ func writeConfiguration(out string) error {
 		return flat.DeepCopy()
 	}
 	pipeline := schemaOf(pipelineKind.path(), pipelineKind.name)
+	if err := writeReference(out, pipeline); err != nil {
+		return fmt.Errorf("write %s: %w", referencePage, err)
+	}
 	completePipeline(pipeline, schemaOf)
 	if err := pipelineKind.write(out, pipeline, "Pipeline of agentry"); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -52,6 +53,24 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	}
 	if followed < 1000 {
 		t.Errorf("only %d links were followed", followed)
+	}
+}
+
+// TestPagesSayWhatToReadNext: so that nobody ends in a blind alley.
+func TestPagesSayWhatToReadNext(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join("..", "..", "..", "docs", "*.md"))
+	if err != nil || len(pages) < 50 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	for _, file := range pages {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := text[bytes.LastIndex(text, []byte("\n\n"))+1:]; filepath.Base(file) != "README.md" &&
+			!bytes.HasPrefix(last, []byte("\nWhat to read next: ")) {
+			t.Errorf("%s does not end with what to read next", file)
+		}
 	}
 }
 

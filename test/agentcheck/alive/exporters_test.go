@@ -42,7 +42,7 @@ func TestExportersGiveTheSameSeries(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		// as docs/alloy.md says
+		// as docs/alloy-reference.md says
 		got = slices.DeleteFunc(got, func(s string) bool {
 			return strings.HasPrefix(s, `__name__="apache_http_build_info"`)
 		})

@@ -28,6 +28,8 @@ func typedElsewhere() map[string]map[string]other {
 		"docs/migration.md": {"sh": migration, "console": migration},
 		"docs/first-day.md": {"console": {"test/e2e/day/day_test.go", "TestFirstDay"}},
 		"docs/holding.md":   {"console": {"internal/cli/holding_test.go", "TestHoldingPage"}},
+		"docs/holding-reference.md": {
+			"console": {"internal/cli/holding_test.go", "TestHoldingReference"}},
 	}
 }
 

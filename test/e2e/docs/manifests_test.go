@@ -20,14 +20,15 @@ import (
 // readers are the tests that read manifests of pages, by what these are.
 func readers() map[string]other {
 	return map[string]other{
-		"values of a chart":           {"test/chart/docs_test.go", "TestExamplesOfTheReadme"},
-		"a pipeline or a part of one": {"internal/pipelinefile/docs_test.go", "TestDocumentedPipelinesAreValid"},
-		"for Prometheus":              {"test/chart/docs_test.go", "TestPrometheusReadsThePages"},
-		"files of docs/holding.md":    {"internal/cli/holding_test.go", "TestHoldingPage"},
-		"files of docs/first-day.md":  {"test/e2e/day/day_test.go", "TestFirstDay"},
-		"applied by Flux":             {"test/e2e/flux/flux_test.go", "TestFlux"},
-		"applied by Argo CD":          {"test/e2e/argocd/argocd_test.go", "TestArgoCD"},
-		"an Application":              {"test/chart/docs_test.go", "TestExamplesOfInstall"},
+		"values of a chart":                  {"test/chart/docs_test.go", "TestExamplesOfTheReadme"},
+		"a pipeline or a part of one":        {"internal/pipelinefile/docs_test.go", "TestDocumentedPipelinesAreValid"},
+		"for Prometheus":                     {"test/chart/docs_test.go", "TestPrometheusReadsThePages"},
+		"files of docs/holding.md":           {"internal/cli/holding_test.go", "TestHoldingPage"},
+		"files of docs/holding-reference.md": {"internal/cli/holding_test.go", "TestHoldingReference"},
+		"files of docs/first-day.md":         {"test/e2e/day/day_test.go", "TestFirstDay"},
+		"applied by Flux":                    {"test/e2e/flux/flux_test.go", "TestFlux"},
+		"applied by Argo CD":                 {"test/e2e/argocd/argocd_test.go", "TestArgoCD"},
+		"an Application":                     {"test/chart/docs_test.go", "TestExamplesOfInstall"},
 	}
 }
 
@@ -95,7 +96,7 @@ func readBy(b page.Block) (string, error) {
 		return slices.ContainsFunc(keys, func(key string) bool { return top[key] != nil })
 	}
 	switch {
-	case b.Page == "docs/holding.md", b.Page == "docs/first-day.md":
+	case b.Page == "docs/holding.md", b.Page == "docs/holding-reference.md", b.Page == "docs/first-day.md":
 		return "files of " + b.Page, nil
 	case b.Page == "docs/flux.md" && !strings.HasPrefix(version, "agentry.dev/"):
 		return "applied by Flux", nil

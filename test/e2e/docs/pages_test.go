@@ -37,8 +37,10 @@ func pages() map[string]typed {
 		"docs/explain.md": {inExample("quickstart"),
 			says("job serviceMonitor/team-shop/checkout/0", "Used by", `"rendersTo"`)},
 		"docs/alloy.md": {inExample("quickstart"),
-			says(`prometheus.remote_write "monitoring__primary"`, "--cluster.join-addresses=")},
-		"docs/input.md": {monitorsInCluster, nothing},
+			says(`prometheus.remote_write "monitoring__primary"`)},
+		"docs/alloy-reference.md": {inExample("quickstart"), says("--cluster.join-addresses=")},
+		"docs/input.md":           {monitorsInCluster, nothing},
+		"docs/commands.md":        {inExample("quickstart"), nothing},
 		"docs/install.md": {func(s *session) {
 			s.checkout()
 			s.values()
@@ -52,11 +54,12 @@ func pages() map[string]typed {
 			wrote("agentry.prom", `agentry_ready{pipeline="quickstart"} 1`)},
 		"docs/replicas.md":      {replicas, held},
 		"docs/sd-aggregator.md": {integrations, kubeletService},
-		"docs/secrets.md": {workloads,
+		"docs/secrets-reference.md": {workloads,
 			says("statefulset.apps/grafana-agent restarted", "daemonset.apps/grafana-agent-logs restarted")},
-		"docs/serve.md":     {inExample("quickstart"), traced},
-		"docs/webhooks.md":  {webhook, triggered},
-		"docs/workloads.md": {inExample("quickstart"), says("grafana/agent:v0.44.8")},
+		"docs/serve.md":           {inExample("quickstart"), says("quickstart", "the output is")},
+		"docs/serve-reference.md": {inExample("quickstart"), traced},
+		"docs/webhooks.md":        {webhook, triggered},
+		"docs/workloads.md":       {inExample("quickstart"), says("grafana/agent:v0.44.8")},
 		"examples/quickstart/README.md": {func(s *session) {
 			inExample("quickstart")(s)
 			s.namespaces("monitoring")
@@ -291,9 +294,8 @@ func (c *traces) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-func traced(s *session, said string) {
+func traced(s *session, _ string) {
 	s.t.Helper()
-	says("quickstart", "the output is")(s, said)
 	harness.Eventually(s.t, "a trace of the first pass", func() error {
 		if s.traces.Load() == 0 {
 			return errors.New("there is none")

@@ -139,7 +139,7 @@ func (w *testbed) edited(t *testing.T) {
 	}
 }
 
-// moved follows what docs/alloy.md says of prune: true during a move.
+// moved follows what docs/alloy-reference.md says of prune: true during a move.
 func (w *testbed) moved(t *testing.T) {
 	const with, without = "name: edge, namespace: edge, annotations: {agentry.dev/runtime: alloy}}\nspec:\n  image",
 		"name: edge, namespace: edge}\nspec:\n  image"

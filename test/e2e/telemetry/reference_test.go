@@ -73,7 +73,7 @@ func (c comparison) same() error {
 	return nil
 }
 
-// comparable are series without those of which docs/alloy.md says that they always differ.
+// comparable are series without those of which docs/alloy-reference.md says that they always differ.
 func comparable(series []string) []string {
 	return slices.DeleteFunc(slices.Clone(series), func(s string) bool {
 		return strings.HasPrefix(s, "scrape_samples_post_metric_relabeling{")

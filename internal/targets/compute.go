@@ -162,6 +162,9 @@ func (c *Cluster) job(r rules, j *job) (*Job, error) {
 	if out.Kept == 0 {
 		out.Why = c.why(r, j, out)
 	}
+	for i := range out.Drops {
+		out.Drops[i].of = nil // many, and needed only for the reason
+	}
 	return out, nil
 }
 

@@ -48,7 +48,7 @@ spec: {selector: {matchLabels: {app: web}}, namespaceSelector: {any: true}, podM
 `
 
 // jobs returns the jobs that manifests are rendered to.
-func jobs(t *testing.T, text string) []explain.ScrapeJob {
+func jobs(t testing.TB, text string) []explain.ScrapeJob {
 	t.Helper()
 	read := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
 	out := generator.Render(manifest.NewSet(read), generator.Options{Compatibility: manifest.Current}, nil)

@@ -89,11 +89,7 @@ func (j *Job) String() string {
 		notes = append(notes, fmt.Sprintf("%d more are equal to these", j.Equal))
 	}
 	if j.Dropped > 0 {
-		var rules []string
-		for _, d := range j.Drops {
-			rules = append(rules, fmt.Sprintf("%d: %s", d.Count, d.Text))
-		}
-		out += fmt.Sprintf(", %d dropped (%s)", j.Dropped, strings.Join(rules, "; "))
+		out += fmt.Sprintf(", %d dropped (%s)", j.Dropped, j.byRules())
 	}
 	if len(j.NotComputed) > 0 {
 		notes = append(notes, "not computed: "+strings.Join(j.NotComputed, ", "))
@@ -102,6 +98,15 @@ func (j *Job) String() string {
 		notes = append(notes, "incomplete: "+strings.Join(j.Incomplete, ", "))
 	}
 	return strings.Join(append([]string{out}, notes...), "; ")
+}
+
+// byRules says how many targets which rules drop.
+func (j *Job) byRules() string {
+	var rules []string
+	for _, d := range j.Drops {
+		rules = append(rules, fmt.Sprintf("%d: %s", d.Count, d.Text))
+	}
+	return strings.Join(rules, "; ")
 }
 
 // String says which targets two jobs share.

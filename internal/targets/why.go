@@ -112,15 +112,12 @@ func prefixed(prefix string, list []string) []string {
 	return []string{prefix + strings.Join(list, ", ")}
 }
 
-// allDropped says which rule drops the targets that come farthest.
+// allDropped says which rules drop the targets.
 func allDropped(out *Job) string {
-	last := out.Drops[len(out.Drops)-1]
-	if len(out.Drops) == 1 {
-		return fmt.Sprintf("all of %s dropped: %s",
-			amount(out.Dropped, "discovered target is", "discovered targets are"), last.Text)
+	if out.Dropped == 1 {
+		return "the only target that is discovered is dropped: " + out.Drops[0].Text
 	}
-	return fmt.Sprintf("the last %d of %s dropped: %s", last.Count,
-		amount(out.Dropped, "discovered target is", "discovered targets are"), last.Text)
+	return fmt.Sprintf("all %d targets that are discovered are dropped (%s)", out.Dropped, out.byRules())
 }
 
 func amount(n int, one, several string) string {

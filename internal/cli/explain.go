@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/dryrun"
+	"github.com/agentry-dev/agentry/internal/picture"
 )
 
 // explainCommand finds out what is asked and of whom, and prints the answer of package generator/explain.
@@ -35,7 +36,8 @@ output file. For a GrafanaAgent or an instance: all that it selects, and what ta
 
 Kinds may be written as for kubectl: servicemonitor, smon. KIND/NAME is looked for in all
 namespaces, and KIND is all of them. PATHs are folders or files; default: this folder.
-docs/explain.md has examples.`,
+As a picture, svg and dot show the selectors that lead to each object, and the way of each job
+to its writers. docs/explain.md has examples.`,
 		Example: "agentry explain servicemonitor/team-shop/checkout .",
 		Flags: append([]cli.Flag{
 			command.FormatFlag("explain"),
@@ -236,7 +238,12 @@ func askExplain(ctx context.Context, flags *cli.Context, q question, found *expl
 const explanationSeparator = "\n---\n\n"
 
 func (e Env) printExplanations(found explain.List, format string) error {
-	if command.IsData(format) {
+	switch {
+	case format == "svg":
+		return picture.ExplanationsSVG(e.Stdout, found.Items)
+	case format == "dot":
+		return picture.ExplanationsDOT(e.Stdout, found.Items)
+	case command.IsData(format):
 		return command.WriteData(e.Stdout, format, found)
 	}
 	var texts []string

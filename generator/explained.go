@@ -40,7 +40,7 @@ func (r renderer) explained(unit string, h *hierarchy.Hierarchy, held []Held) ex
 	for i := range objects {
 		o := &objects[i]
 		if set, isSet := o.Value.(*appsv1.StatefulSet); isSet {
-			out.ShardMemory = append(out.ShardMemory, shardMemory(set, r.runtime(h))...)
+			out.Shards = append(out.Shards, shardsOf(set, r.runtime(h))...)
 		}
 		if readable, ok := o.Readable(); ok {
 			out.Files = append(out.Files, explain.File{Path: unit + "/" + readable.Name, Bytes: len(readable.Bytes),
@@ -50,14 +50,15 @@ func (r renderer) explained(unit string, h *hierarchy.Hierarchy, held []Held) ex
 	return out
 }
 
-// shardMemory returns the memory of the shards of a StatefulSet: it is one of them, but with pods that share their
-// targets each pod is.
-func shardMemory(set *appsv1.StatefulSet, program runtimes.Runtime) []int64 {
+// shardsOf returns the shards of a StatefulSet: it is one of them, but with pods that share their targets each pod is.
+func shardsOf(set *appsv1.StatefulSet, program runtimes.Runtime) []explain.Shard {
 	shards := 1
 	if pods := set.Spec.Replicas; program.Clusters && pods != nil {
 		shards = min(int(*pods), compile.MaxShards) // somebody may ask for two billion pods
 	}
-	return slices.Repeat([]int64{memoryOf(&set.Spec.Template.Spec, program.Container)}, shards)
+	pod := &set.Spec.Template.Spec
+	return slices.Repeat([]explain.Shard{{Memory: memoryOf(pod, program.Container),
+		Values: runtimes.ShardValues(pod)}}, shards)
 }
 
 // memoryOf returns how much memory a container of a pod may use: its limit, or else what it requests.

@@ -185,7 +185,7 @@ func TestManyPodsTakeNoMemory(t *testing.T) {
 	if len(units) != 1 {
 		t.Fatal(out.Diags)
 	}
-	if n := len(units[0].Print().ShardMemory); n != compile.MaxShards {
+	if n := len(units[0].Print().Shards); n != compile.MaxShards {
 		t.Errorf("%d shards have memory, want %d", n, compile.MaxShards)
 	}
 }

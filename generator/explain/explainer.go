@@ -53,8 +53,16 @@ type Printed struct {
 	Configs []*model.Config
 	// Files are the files of the unit in which people can read a configuration.
 	Files []File
-	// ShardMemory is how many bytes of memory the agent of each shard may use. 0: it has no limit and no request.
-	ShardMemory []int64
+	// Shards are those of the metrics pods.
+	Shards []Shard
+}
+
+// Shard is a shard of the metrics pods of a GrafanaAgent.
+type Shard struct {
+	// Memory is how many bytes the agent may use. 0: it has no limit and no request.
+	Memory int64
+	// Values are what differs between the shards in rules.
+	Values map[model.ShardValue]string
 }
 
 // File has the text of a configuration.

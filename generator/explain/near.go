@@ -28,8 +28,8 @@ const maxParents = 1000
 // all.
 func NewNearMisses(set *manifest.Set, agents labels.Selector) *NearMisses {
 	in := &inputs{render: Render{Set: set, AgentSelector: agents}, fields: map[fieldKey]Field{}}
-	x := &NearMisses{selectors: selectors{inputs: in, parents: map[string][]parent{}, spaces: map[string]manifest.Labels{},
-		matches: map[string]map[string]match{}}, unsure: map[string]bool{}}
+	x := &NearMisses{selectors: selectors{inputs: in, parents: map[string][]parent{},
+		spaces: map[string]manifest.Labels{}, matches: map[string]map[string]match{}}, unsure: map[string]bool{}}
 	for _, kind := range selectingKinds() {
 		all := set.Kind(kind)
 		for _, o := range all[:min(len(all), maxParents)] {

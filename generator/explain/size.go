@@ -67,7 +67,9 @@ func (x *Explainer) sizeOf(o *manifest.Object) *Size {
 				out.Files = append(out.Files, FileSize{f.Path, f.Bytes, f.jobs()})
 				out.Bytes += f.Bytes
 			}
-			memory = append(memory, u.printed.ShardMemory...)
+			for _, s := range u.printed.Shards {
+				memory = append(memory, s.Memory)
+			}
 		}
 	}
 	out.Shards = shardsOf(o, out.Files, memory)

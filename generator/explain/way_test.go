@@ -103,6 +103,7 @@ func TestTheWayOfAJob(t *testing.T) {
 			{"kubernetes, role endpoints, namespace one @ spec.selector"},
 			{"! keep targets where __meta_kubernetes_service_label_app, __meta_kubernetes_service_labelpresent_app is " +
 				"(x);true @ spec.selector",
+				"! keep targets where __meta_kubernetes_endpoint_port_name is web @ spec.endpoints[0].port",
 				"! drop targets where class is (.*) @ spec.metrics.scrapeClasses[0].relabelings[0]",
 				"set own to x @ spec.endpoints[0].relabelings[0]"},
 			{"https, path /m, every 20s"}, {"samples 7"},

@@ -24,16 +24,17 @@ func LabelsOf(all map[string]string) Labels {
 		return nil
 	}
 	out := make(Labels, 0, len(all))
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, Label{name, all[name]})
+	for name, value := range all {
+		out = append(out, Label{name, value})
 	}
+	slices.SortFunc(out, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
 // Lookup returns the value of a label, and whether there is one.
 func (l Labels) Lookup(name string) (value string, found bool) {
-	i, found := slices.BinarySearchFunc(l, name, func(l Label, name string) int { return strings.Compare(l.Name, name) })
-	if !found {
+	i := slices.IndexFunc(l, func(l Label) bool { return l.Name == name })
+	if i < 0 {
 		return "", false
 	}
 	return l[i].Value, true

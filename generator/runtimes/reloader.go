@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/agentry-dev/agentry/generator/internal/podspec"
+	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -102,6 +103,21 @@ func ZoneEnv(p Pod) []corev1.EnvVar {
 		return nil
 	}
 	return []corev1.EnvVar{constant("TOPOLOGY_ZONE", p.Zone), constant("INZONE_SHARD", strconv.Itoa(p.ShardInZone))}
+}
+
+// ShardValues returns what differs between shards, from the variables of the pod of one.
+func ShardValues(pod *corev1.PodSpec) map[model.ShardValue]string {
+	names := map[string]model.ShardValue{"SHARD": model.ShardNumber, "TOPOLOGY_ZONE": model.Zone,
+		"INZONE_SHARD": model.ShardInZone}
+	out := map[model.ShardValue]string{}
+	for _, c := range pod.Containers {
+		for _, e := range c.Env {
+			if value, isOne := names[e.Name]; isOne {
+				out[value] = e.Value
+			}
+		}
+	}
+	return out
 }
 
 // Image returns the full image if it is set, otherwise the repository with the version.

@@ -78,6 +78,7 @@ func commands(env Env) []command.Command {
 		testCommand(env),
 		treeCommand(env),
 		explainCommand(env),
+		targetsCommand(env),
 		diffCommand(env),
 		doctorCommand(env),
 		syncCommand(env),

@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/dryrun"
+	"github.com/agentry-dev/agentry/internal/picture"
 )
 
 // explainCommand finds out what is asked and of whom, and prints the answer of package generator/explain.
@@ -35,7 +36,8 @@ output file. For a GrafanaAgent or an instance: all that it selects, and what ta
 
 Kinds may be written as for kubectl: servicemonitor, smon. KIND/NAME is looked for in all
 namespaces, and KIND is all of them. PATHs are folders or files; default: this folder.
-docs/explain.md has examples.`,
+As a picture, svg and dot show the selectors that lead to each object, and the way of each job
+to its writers. docs/explain.md has examples.`,
 		Example: "agentry explain servicemonitor/team-shop/checkout .",
 		Flags: append([]cli.Flag{
 			command.FormatFlag("explain"),
@@ -82,24 +84,31 @@ func explainObjects(ctx context.Context, env Env, flags *cli.Context, args []str
 	return errors.Join(env.printExplanations(found, format), inputs)
 }
 
-// newQuestion tells objects from paths: what is on the disk is a path.
-func newQuestion(flags *cli.Context, args []string) (q question, err error) {
+// objectsAndPaths tells references to objects from paths: what is on the disk is a path.
+func objectsAndPaths(args []string) (references, paths []string, err error) {
 	for _, arg := range args {
 		_, missing := os.Stat(arg)
 		word, rest, isReference := strings.Cut(arg, "/")
 		_, isKind := explain.Kind(word)
 		switch {
 		case missing == nil || arg == "-":
-			q.paths = append(q.paths, arg)
+			paths = append(paths, arg)
 		case isKind:
-			q.references = append(q.references, arg)
+			references = append(references, arg)
 		case isReference && rest != "" && !strings.HasPrefix(word, ".") && word != "":
-			return q, command.Usagef(cmp.Or(explain.DidYouMeanKind(word),
+			return nil, nil, command.Usagef(cmp.Or(explain.DidYouMeanKind(word),
 				"a KIND is one of "+strings.Join(manifest.Kinds(), ", ")),
 				"%s is neither a path nor KIND/namespace/name", arg)
 		default:
-			q.paths = append(q.paths, arg) // which is an error of its own
+			paths = append(paths, arg) // which is an error of its own
 		}
+	}
+	return references, paths, nil
+}
+
+func newQuestion(flags *cli.Context, args []string) (q question, err error) {
+	if q.references, q.paths, err = objectsAndPaths(args); err != nil {
+		return q, err
 	}
 	if q.text = flags.String("selector"); q.text != "" {
 		if q.selector, err = labels.Parse(q.text); err != nil {
@@ -144,11 +153,8 @@ func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, f
 	all := dryrun.Findings(runs)
 	env.pointToCheck(all)
 	env.used(runs)
-	hasAgent := slices.ContainsFunc(runs, func(run *dryrun.Run) bool {
-		return slices.ContainsFunc(run.Report.Set.All(), isAgent)
-	})
-	if !hasAgent && slices.ContainsFunc(found.Items, isMissed) {
-		fmt.Fprintln(env.Stderr, withoutAgent(q))
+	if !haveAgent(runs) && slices.ContainsFunc(found.Items, isMissed) {
+		fmt.Fprintln(env.Stderr, withoutAgent("explain", q))
 	}
 	return verdict(all, false), nil
 }
@@ -158,12 +164,10 @@ func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, f
 func explainAll(runs []*dryrun.Run, q question) (items []*explain.Explanation, err error) {
 	for _, run := range runs {
 		w := explain.New(*run.Report.Explained)
-		ids, failed := w.Resolve(q.references, q.selector)
-		if unknown, ok := errors.AsType[*explain.UnknownError](failed); ok {
-			err = command.Usagef(unknown.Hint, "%s", unknown.Message)
+		ids, failed := resolve(w, q.references, q.selector)
+		if failed != nil {
+			err = failed
 			continue
-		} else if failed != nil {
-			return nil, failed
 		}
 		for _, id := range ids {
 			if e, ok := w.Explain(id); ok {
@@ -180,19 +184,34 @@ func explainAll(runs []*dryrun.Run, q question) (items []*explain.Explanation, e
 	return items, err
 }
 
+// resolve returns the objects that references name, of those with the labels that a selector wants.
+func resolve(x *explain.Explainer, references []string, s labels.Selector) ([]manifest.ID, error) {
+	ids, err := x.Resolve(references, s)
+	if unknown, ok := errors.AsType[*explain.UnknownError](err); ok {
+		err = command.Usagef(unknown.Hint, "%s", unknown.Message)
+	}
+	return ids, err
+}
+
+func haveAgent(runs []*dryrun.Run) bool {
+	return slices.ContainsFunc(runs, func(run *dryrun.Run) bool {
+		return slices.ContainsFunc(run.Report.Set.All(), isAgent)
+	})
+}
+
 func isAgent(o *manifest.Object) bool { return o.Kind == "GrafanaAgent" }
 
 func isMissed(e *explain.Explanation) bool { return e.State == explain.NotSelected }
 
-// withoutAgent says that nothing in the paths can select an object, and what to type instead.
-func withoutAgent(q question) string {
+// withoutAgent says that nothing in the paths can select an object, and what to type instead to ask a command.
+func withoutAgent(name string, q question) string {
 	where := "below this folder"
 	if len(q.paths) > 0 && !slices.Equal(q.paths, []string{"."}) {
 		where = "in " + strings.Join(q.paths, " ")
 	}
 	way := "name the folder that has one as well"
 	if up := dryrun.Up(); up != "" {
-		words := append([]string{"agentry explain"}, q.references...)
+		words := append([]string{"agentry", name}, q.references...)
 		if q.text != "" {
 			words = append(words, "-l '"+q.text+"'")
 		}
@@ -219,7 +238,12 @@ func askExplain(ctx context.Context, flags *cli.Context, q question, found *expl
 const explanationSeparator = "\n---\n\n"
 
 func (e Env) printExplanations(found explain.List, format string) error {
-	if command.IsData(format) {
+	switch {
+	case format == "svg":
+		return picture.ExplanationsSVG(e.Stdout, found.Items)
+	case format == "dot":
+		return picture.ExplanationsDOT(e.Stdout, found.Items)
+	case command.IsData(format):
 		return command.WriteData(e.Stdout, format, found)
 	}
 	var texts []string

@@ -374,7 +374,8 @@ func TestTheHierarchy(t *testing.T) {
 		says   []string
 	}{
 		"the top": {"a/hierarchy", 200,
-			[]string{"GrafanaAgents", `href="/pipelines/a/explain?object=GrafanaAgent%2Fm%2Fagent"`}},
+			[]string{"GrafanaAgents", `href="/pipelines/a/explain?object=GrafanaAgent%2Fm%2Fagent"`,
+				"<figcaption>1 GrafanaAgent, 1 MetricsInstance, 2 ServiceMonitors: 1 not selected</figcaption>"}},
 		"an agent": {"a/explain?object=GrafanaAgent/m/agent", 200,
 			[]string{`href="/pipelines/a/explain?object=MetricsInstance%2Fm%2Fmain"`, "1 job"}},
 		"an instance": {"a/explain?object=MetricsInstance/m/main", 200,
@@ -414,7 +415,7 @@ func TestTheWayOfAJob(t *testing.T) {
 		const file = `<a href="https://github.com/org/a/blob/0123456789/in.yaml#L`
 		way := []string{`<li><div><div><b>discovery</b> kubernetes, role endpoints, namespace one<br>`,
 			file + `14">in.yaml:14</a>`,
-			`<li class="filter"><div><div><b>targets</b> keep targets where __meta_kubernetes_endpoint_port_name is web</div>`,
+			`<li class="filter"><div><div><b>targets</b> keep targets where __meta_kubernetes_endpoint_port_name is web<br>`,
 			`<b>targets</b> set namespace to the value of __meta_kubernetes_namespace</div>`,
 			`<b>scrape</b> http, path /metrics, every 1m<br>`,
 			`<li class="filter long"><div><div><b>series</b> drop series where a is &lt;script&gt;|`,

@@ -69,27 +69,28 @@ func (c *console) refuseOf(w http.ResponseWriter, r *http.Request, pipeline stri
 type hierarchyPage struct {
 	frame
 	Picture template.HTML
+	Caption string
 }
 
 func (c *console) serveHierarchy(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	page := hierarchyPage{frame: c.of(r, name, "hierarchy", name+": hierarchy")}
 	var refused *explainers.Refusal
-	if page.Picture, refused = c.picture(name); refused != nil {
+	if page.Picture, page.Caption, refused = c.picture(name); refused != nil {
 		c.refuseOf(w, r, name, refused)
 		return
 	}
 	c.write(w, r, http.StatusOK, "hierarchy", page)
 }
 
-// picture returns the SVG of a pipeline's hierarchies.
-func (c *console) picture(pipeline string) (template.HTML, *explainers.Refusal) {
+// picture returns the SVG of a pipeline's hierarchies, and what it shows.
+func (c *console) picture(pipeline string) (svg template.HTML, caption string, refused *explainers.Refusal) {
 	roots, refused := c.Explained.Tree(pipeline)
 	if refused != nil {
-		return "", refused
+		return "", "", refused
 	}
 	var b strings.Builder
 	link := func(o explain.Object) string { return explainLink(pipeline, o.ID().String()) }
 	_ = picture.SVG(&b, "Hierarchies of "+pipeline, roots, link, false) // a Builder takes everything
-	return template.HTML(b.String()), nil
+	return template.HTML(b.String()), picture.Caption(roots), nil
 }

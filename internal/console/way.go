@@ -8,80 +8,46 @@ import (
 	"github.com/agentry-dev/agentry/generator/explain"
 )
 
-// box is a box on the way from the targets of a job to its writers, or where the way divides.
+// box is a box of a way on a page.
 type box struct {
-	Kind, Text string
-	Class      string // of the style
-	Notes      []string
-	Place      placeLink // of the field that its author wrote
-	// Branches are the ways to several writers. Then there is nothing else in the box.
+	explain.Box
+	Class    string    // of the style
+	Place    placeLink // of the field that its author wrote
 	Branches [][]box
 }
 
 // longText is from how many letters on a text has a line of boxes for itself.
 const longText = 200
 
-// boxed returns a box for one part of a way.
-func (p explainPage) boxed(kind string, part explain.Part) box {
-	b := box{Kind: kind, Text: part.Text}
-	var classes []string
-	if part.Filters {
-		classes = append(classes, "filter")
-	}
-	if utf8.RuneCountInString(part.Text) > longText {
-		classes = append(classes, "long")
-	}
-	b.Class = strings.Join(classes, " ")
-	if part.From != nil {
-		b.Place = p.placeOf(*part.From)
-	}
-	return b
-}
+// Way returns the boxes of a job.
+func (p explainPage) Way(r explain.Rendering, j explain.Job) []box { return p.boxes(r.Boxes(j)) }
 
-// Way returns the boxes of a job, from what finds its targets to the writers of its instance.
-func (p explainPage) Way(r explain.Rendering, j explain.Job) (out []box) {
-	add := func(kind string, parts []explain.Part) {
-		for _, part := range parts {
-			out = append(out, p.boxed(kind, part))
+// ToWriter returns the boxes of a writer.
+func (p explainPage) ToWriter(w explain.Writer) []box { return p.boxes(w.Boxes()) }
+
+func (p explainPage) boxes(list []explain.Box) (out []box) {
+	for _, of := range list {
+		b := box{Box: of}
+		var classes []string
+		if of.Filters {
+			classes = append(classes, "filter")
 		}
-	}
-	add("discovery", j.Discovery)
-	add("targets", j.Targets)
-	if j.Scrape != "" {
-		b := p.boxed("scrape", explain.Part{Text: j.Scrape, From: &j.From})
-		for _, limit := range j.Limits {
-			b.Notes = append(b.Notes, "limit: "+limit)
+		if utf8.RuneCountInString(of.Text) > longText {
+			classes = append(classes, "long")
+		}
+		if len(of.Branches) > 0 {
+			classes = append(classes, "divides")
+		}
+		b.Class = strings.Join(classes, " ")
+		if of.From != nil {
+			b.Place = p.placeOf(*of.From)
+		}
+		for _, branch := range of.Branches {
+			b.Branches = append(b.Branches, p.boxes(branch))
 		}
 		out = append(out, b)
 	}
-	add("series", j.Series)
-	add("stage", j.Stages)
-	if len(out) == 0 {
-		out = append(out, p.boxed("job", explain.Part{Text: "written by hand", From: &j.From}))
-	}
-	switch len(r.Writers) {
-	case 0:
-		return append(out, box{Kind: "writer", Text: "writes nowhere", Class: "filter"})
-	case 1:
-		return append(out, p.ToWriter(r.Writers[0])...)
-	}
-	last := box{Class: "divides"}
-	for _, w := range r.Writers {
-		last.Branches = append(last.Branches, p.ToWriter(w))
-	}
-	return append(out, last)
-}
-
-// ToWriter returns the boxes of a writer: its rules, and where it sends to.
-func (p explainPage) ToWriter(w explain.Writer) (out []box) {
-	for _, part := range w.Series {
-		out = append(out, p.boxed("series", part))
-	}
-	b := p.boxed("writer", explain.Part{Text: w.URL, From: &w.Field})
-	for _, secret := range w.Secrets {
-		b.Notes = append(b.Notes, "with "+secret)
-	}
-	return append(out, b)
+	return out
 }
 
 // placeOf returns the place of a field in the inputs, or its path if the place is not known.

@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/relabel"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/internal/scrapetarget"
 )
 
 // scraped is the outcome of a target.
@@ -42,88 +41,22 @@ func relabelTarget(g *global, j *job, discovered map[string]string, vars variabl
 		return out, err
 	}
 	lb := labels.NewBuilder(labels.FromMap(discovered))
-	setDefaults(lb, g, j)
+	settings := scrapetarget.Settings{Job: j.Name, Interval: cmp.Or(j.Interval, g.ScrapeInterval),
+		Timeout: cmp.Or(j.Timeout, g.ScrapeTimeout), Path: j.Path, Scheme: j.Scheme, Params: j.Params}
+	settings.Before(lb)
 	for i, rule := range configs {
 		if !relabel.ProcessBuilder(lb, rule) {
 			out.why = fmt.Sprintf("relabel rule %d: %s", i+1, describe(&j.Relabel[i], vars))
 			return out, nil
 		}
 	}
-	address := lb.Get(model.AddressLabel)
-	if address == "" {
-		out.why = "it has no " + model.AddressLabel
+	scraped, why := settings.After(lb)
+	if why != "" {
+		out.why = why
 		return out, nil
 	}
-	address = withPort(address, lb.Get(model.SchemeLabel))
-	lb.Set(model.AddressLabel, address)
-	if lb.Get(model.InstanceLabel) == "" {
-		lb.Set(model.InstanceLabel, address)
-	}
-	out.url = scrapeURL(lb, j)
-	lb.Range(func(l labels.Label) {
-		if strings.HasPrefix(l.Name, model.ReservedLabelPrefix) {
-			lb.Del(l.Name)
-		}
-	})
-	out.labels = lb.Labels()
+	out.url, out.labels = scraped.String(), lb.Labels()
 	return out, nil
-}
-
-// setDefaults sets the labels that the job gives a target unless service discovery sets them.
-func setDefaults(lb *labels.Builder, g *global, j *job) {
-	defaults := map[string]string{
-		model.JobLabel:            j.Name,
-		model.ScrapeIntervalLabel: cmp.Or(j.Interval, g.ScrapeInterval, "1m"),
-		model.ScrapeTimeoutLabel:  cmp.Or(j.Timeout, g.ScrapeTimeout, "10s"),
-		model.MetricsPathLabel:    cmp.Or(j.Path, "/metrics"),
-		model.SchemeLabel:         cmp.Or(j.Scheme, "http"),
-	}
-	for name, values := range j.Params {
-		if len(values) > 0 {
-			defaults[model.ParamLabelPrefix+name] = values[0]
-		}
-	}
-	for name, value := range defaults {
-		if lb.Get(name) == "" {
-			lb.Set(name, value)
-		}
-	}
-}
-
-// withPort returns the address with the port of its scheme, if it has none.
-func withPort(address, scheme string) string {
-	if _, _, err := net.SplitHostPort(address); err == nil {
-		return address
-	}
-	port := ":80"
-	if scheme == "https" {
-		port = ":443"
-	}
-	if _, _, err := net.SplitHostPort(address + port); err != nil {
-		return address
-	}
-	return address + port
-}
-
-// scrapeURL returns the URL to scrape.
-func scrapeURL(lb *labels.Builder, j *job) string {
-	params := url.Values{}
-	for name, values := range j.Params {
-		params[name] = slices.Clone(values)
-	}
-	lb.Range(func(l labels.Label) {
-		name, is := strings.CutPrefix(l.Name, model.ParamLabelPrefix)
-		switch {
-		case !is:
-		case len(params[name]) > 0:
-			params[name][0] = l.Value
-		default:
-			params[name] = []string{l.Value}
-		}
-	})
-	u := url.URL{Scheme: lb.Get(model.SchemeLabel), Host: lb.Get(model.AddressLabel),
-		Path: lb.Get(model.MetricsPathLabel), RawQuery: params.Encode()}
-	return u.String()
 }
 
 // describe returns a rule on one line, as in the configuration.

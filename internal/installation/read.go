@@ -1,24 +1,14 @@
 package installation
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	k8sruntime "k8s.io/apimachinery/pkg/runtime"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/kubelist"
 )
-
-// MaxBytes limits an export.
-const MaxBytes = 512 << 20
 
 // Installation has the objects of an export.
 type Installation struct {
@@ -26,59 +16,36 @@ type Installation struct {
 	ids     []manifest.ID // sorted
 }
 
-// Read parses an export: documents of YAML or JSON, each an object or a List. Of several copies of an object it keeps
-// the first.
+// Read parses an export, as [kubelist.Read] does. Of several copies of an object it keeps the first.
 func Read(export []byte) (*Installation, error) {
 	in := &Installation{objects: map[manifest.ID]*unstructured.Unstructured{}}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(export)))
-	for n := 1; ; n++ {
-		text, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		var object map[string]any
-		if err == nil {
-			err = yaml.Unmarshal(text, &object)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("document %d is not YAML as kubectl prints it", n) // the error could quote a Secret
-		}
-		if object == nil {
-			continue
-		}
-		if err := in.add(&unstructured.Unstructured{Object: object}); err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
-		}
+	err := kubelist.Read(export, func(o *unstructured.Unstructured) error {
+		in.add(o)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(in.ids, manifest.ID.Compare)
 	return in, nil
 }
 
 // Of returns an installation with the given objects.
-func Of(objects []*unstructured.Unstructured) (*Installation, error) {
+func Of(objects []*unstructured.Unstructured) *Installation {
 	in := &Installation{objects: map[manifest.ID]*unstructured.Unstructured{}}
 	for _, o := range objects {
-		if err := in.add(o); err != nil {
-			return nil, err
-		}
+		in.add(o)
 	}
 	slices.SortFunc(in.ids, manifest.ID.Compare)
-	return in, nil
+	return in
 }
 
-func (in *Installation) add(o *unstructured.Unstructured) error {
-	if o.IsList() {
-		return o.EachListItem(func(item k8sruntime.Object) error { return in.add(item.(*unstructured.Unstructured)) })
-	}
+func (in *Installation) add(o *unstructured.Unstructured) {
 	id := manifest.ID{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
-	if id.Kind == "" || id.Name == "" {
-		return errors.New("an item is not an object: it lacks a kind or a name")
-	}
 	if in.objects[id] == nil {
 		in.objects[id] = o
 		in.ids = append(in.ids, id)
 	}
-	return nil
 }
 
 // Len returns the number of objects.

@@ -123,16 +123,17 @@ const (
 	letters, smallLetters = 34, 36
 )
 
-// placed is a node with its position: its column, and the distance of its middle from the top.
+// placed is a node with its position: its column with the left side of that, and the distance of its middle from the
+// top.
 type placed struct {
 	*node
-	column, middle int
-	below          []*placed
+	column, x, middle int
+	below             []*placed
 }
 
 // place arranges a node and its descendants, beginning at top, and returns the first row below them.
 func place(n *node, column, top int) (*placed, int) {
-	p := &placed{node: n, column: column}
+	p := &placed{node: n, column: column, x: margin + column*(boxWidth+columnGap)}
 	for _, c := range n.children {
 		var child *placed
 		child, top = place(c, column+1, top)
@@ -160,9 +161,9 @@ const Style = `.picture { background: #fff; color: #1f2328; font: 12px system-ui
 .picture text { fill: currentColor; } .picture .kind { font-size: 11px; opacity: .75; }
 .picture .line { fill: none; stroke: #8c959f; } .picture .node path { fill: #f6f8fa; stroke: #57606a; }
 .picture .held path { fill: #fff8c5; stroke: #9a6700; stroke-width: 2; } .picture :is(.left-out, .not-rendered) path { fill: #ffebe9; stroke: #cf222e; stroke-width: 2; }
-.picture .not-selected path { stroke-dasharray: 4 3; } .picture .folded path { fill: none; stroke: none; }
+.picture .filter path { fill: #fff8c5; stroke: #9a6700; } .picture .not-selected path { stroke-dasharray: 4 3; } .picture .folded path { fill: none; stroke: none; }
 @media (prefers-color-scheme: dark) { .picture { background: #0d1117; color: #e6edf3; } .picture .node path { fill: #161b22; stroke: #8b949e; }
-.picture .held path { fill: #3b2e00; stroke: #d29922; } .picture :is(.left-out, .not-rendered) path { fill: #490202; stroke: #f85149; } }
+.picture :is(.held, .filter) path { fill: #3b2e00; stroke: #d29922; } .picture :is(.left-out, .not-rendered) path { fill: #490202; stroke: #f85149; } }
 `
 
 // SVG writes trees below one another. If it stands alone, it includes [Style]; otherwise the page has the rules.
@@ -176,26 +177,69 @@ func SVG(w io.Writer, label string, roots []*explain.Node, link Link, alone bool
 	}
 	width, height := 2*margin+(depth+1)*boxWidth+depth*columnGap, max(top-rowGap, margin)+margin
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="picture" role="list" aria-label="%s" width="%d" height="%d" viewBox="0 0 %d %d">`+"\n",
-		escape(label), width, height, width, height)
-	if alone {
-		b.WriteString("<style>" + Style + "</style>\n")
-	}
 	for _, p := range trees {
 		p.write(&b)
 	}
-	b.WriteString("</svg>\n")
-	_, err := io.WriteString(w, b.String())
+	if alone {
+		return standalone(w, width, height, label, Caption(roots), b.String())
+	}
+	return svg(w, width, height, label, b.String())
+}
+
+func svg(w io.Writer, width, height int, label, content string) error {
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" class="picture" role="list" aria-label="%s" `+
+		`width="%d" height="%d" viewBox="0 0 %d %d">`+"\n%s</svg>\n", escape(label), width, height, width, height, content)
 	return err
 }
 
-func (p *placed) left() int { return margin + p.column*(boxWidth+columnGap) }
+// standalone writes an SVG with [Style], and with a title and a description.
+func standalone(w io.Writer, width, height int, label, description, content string) error {
+	return svg(w, width, height, label, "<title>"+escape(label)+"</title>\n<desc>"+escape(description)+"</desc>\n"+
+		"<style>"+Style+"</style>\n"+content)
+}
+
+// Caption says what a picture of trees shows: how many objects of each kind, and how many of them are not rendered as
+// they are written.
+func Caption(roots []*explain.Node) string {
+	var kinds, states []string
+	byKind, byState, seen := map[string]int{}, map[string]int{}, map[string]bool{}
+	var count func([]*explain.Node)
+	count = func(nodes []*explain.Node) {
+		for _, n := range nodes {
+			id := n.Object.ID().String()
+			if kind := n.Object.Kind; !seen[id] && kind != "" {
+				seen[id] = true
+				if byKind[kind]++; byKind[kind] == 1 {
+					kinds = append(kinds, kind)
+				}
+				if state := string(n.State); n.State != explain.Rendered {
+					if byState[state]++; byState[state] == 1 {
+						states = append(states, state)
+					}
+				}
+			}
+			count(n.Children)
+		}
+	}
+	count(roots)
+	if len(kinds) == 0 {
+		return "no objects"
+	}
+	out := counted(kinds, byKind)
+	for i, state := range states {
+		states[i] = fmt.Sprintf("%d %s", byState[state], state)
+	}
+	if len(states) > 0 {
+		out += ": " + strings.Join(states, ", ")
+	}
+	return out
+}
 
 // write writes a node, the lines to its children, and the children as a list within it.
 func (p *placed) write(b *strings.Builder) {
 	fmt.Fprintf(b, `<g role="listitem" aria-label="%s">`, escape(p.text()))
 	for _, c := range p.below {
-		from, to := p.left()+boxWidth, c.left()
+		from, to := p.x+boxWidth, c.x
 		bend := (from + to) / 2
 		fmt.Fprintf(b, `<path class="line" aria-hidden="true" d="M%d %dC%d %d %d %d %d %d"/>`, from, p.middle, bend,
 			p.middle, bend, c.middle, to, c.middle)
@@ -205,7 +249,7 @@ func (p *placed) write(b *strings.Builder) {
 	}
 	top := p.middle - boxHeight/2
 	fmt.Fprintf(b, `<g class="node %s"><title>%s</title><path d="%s"/>`, strings.ReplaceAll(string(p.state), " ", "-"),
-		escape(p.text()), outline(p.state, p.left(), top))
+		escape(p.text()), outline(p.state, p.x, top, boxHeight))
 	second := p.kind
 	for _, s := range []string{p.counts, p.note} {
 		if s != "" {
@@ -213,7 +257,7 @@ func (p *placed) write(b *strings.Builder) {
 		}
 	}
 	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text><text class="kind" x="%d" y="%d">%s</text></g>`,
-		p.left()+12, top+17, escape(short(p.name, letters)), p.left()+12, top+32, escape(short(second, smallLetters)))
+		p.x+12, top+17, escape(short(p.name, letters)), p.x+12, top+32, escape(short(second, smallLetters)))
 	if p.link != "" {
 		b.WriteString("</a>")
 	}
@@ -243,14 +287,14 @@ func (n *node) text() string {
 
 // outline returns the path of a box: rounded if the object is rendered, with cut corners if it is held, pointed if it
 // is left out or not rendered, with a double side if it is paused, and square if nothing selects it.
-func outline(s explain.State, x, y int) string {
-	right, bottom := x+boxWidth, y+boxHeight
+func outline(s explain.State, x, y, height int) string {
+	right, bottom := x+boxWidth, y+height
 	switch s {
 	case explain.Held:
 		return fmt.Sprintf("M%d %dH%dL%d %dV%dL%d %dH%dL%d %dV%dZ", x+8, y, right-8, right, y+8, bottom-8, right-8,
 			bottom, x+8, x, bottom-8, y+8)
 	case explain.LeftOut, explain.NotRendered:
-		return fmt.Sprintf("M%d %dH%dL%d %dL%d %dH%dZ", x, y, right-14, right, y+boxHeight/2, right-14, bottom, x)
+		return fmt.Sprintf("M%d %dH%dL%d %dL%d %dH%dZ", x, y, right-14, right, y+height/2, right-14, bottom, x)
 	case explain.Paused:
 		return fmt.Sprintf("M%d %dH%dV%dH%dZM%d %dV%d", x, y, right, bottom, x, x+5, y, bottom)
 	case explain.NotSelected, folded:
@@ -281,11 +325,15 @@ func short(s string, n int) string {
 	return string(r[:n/2]) + "…" + string(r[len(r)-(n-n/2-1):])
 }
 
+// The shapes and styles of nodes in Graphviz's language.
+var (
+	shapes = map[explain.State]string{explain.Held: "octagon", explain.LeftOut: "cds", explain.NotRendered: "cds",
+		explain.Paused: "box3d", folded: "plain"}
+	styles = map[explain.State]string{explain.Rendered: "rounded", explain.NotSelected: "dashed"}
+)
+
 // DOT writes trees in Graphviz's language, folded as in an SVG.
 func DOT(w io.Writer, roots []*explain.Node, link Link) error {
-	shapes := map[explain.State]string{explain.Held: "octagon", explain.LeftOut: "cds", explain.NotRendered: "cds",
-		explain.Paused: "box3d", folded: "plain"}
-	styles := map[explain.State]string{explain.Rendered: "rounded", explain.NotSelected: "dashed"}
 	var b strings.Builder
 	b.WriteString("digraph hierarchy {\n  rankdir=LR; node [fontname=\"sans-serif\", fontsize=11];\n")
 	next := 0

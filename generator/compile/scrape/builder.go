@@ -119,15 +119,21 @@ func selecting(path string, rules []*model.Relabel) []*model.Relabel {
 	return rules
 }
 
-// keepPort adds the rule that keeps only the wanted port of a target.
-func (j *job) keepPort(portLabel, port string, target *intstr.IntOrString) {
-	if label, value := wantedPort(portLabel, port, target); value != "" {
-		j.checkPort(label, port, value)
-		j.add(j.repeated.rule(ruleKey{"port", label, value}, func() *model.Relabel {
-			return &model.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: model.Present(value),
-				Action: "keep"}
-		}))
+// keepPort adds the rule that keeps only the wanted port of a target. targetField is the field that target is from.
+func (j *job) keepPort(portLabel, port string, target *intstr.IntOrString, targetField string) {
+	label, value := wantedPort(portLabel, port, target)
+	if value == "" {
+		return
 	}
+	j.checkPort(label, port, value)
+	field := targetField
+	if port != "" {
+		field = "port"
+	}
+	j.add(j.repeated.rule(ruleKey{field, label, value}, func() *model.Relabel {
+		return &model.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: model.Present(value),
+			Action: "keep", Written: model.Written{Field: field, IsBelow: true}}
+	}))
 }
 
 // kubernetes sets the job's service discovery. The monitor's selector decides which namespaces it watches,

@@ -43,7 +43,7 @@ func (c *Current) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	j.formats(&spec.NativeHistogramConfig, spec.ScrapeProtocols, spec.FallbackScrapeProtocol)
 
 	j.selectTargets("service", &spec.Selector, spec.SelectorMechanism, sdRole, "service")
-	j.keepPort(meta.portName, ep.Port, ep.TargetPort)
+	j.keepPort(meta.portName, ep.Port, ep.TargetPort, "targetPort")
 	j.add(meta.rules...)
 	j.dropFinished(ep.FilterRunning)
 	j.copyLabels("service", "spec.targetLabels", spec.TargetLabels)
@@ -79,10 +79,10 @@ func (c *Current) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	}, spec.BodySizeLimit)
 	j.formats(&spec.NativeHistogramConfig, spec.ScrapeProtocols, spec.FallbackScrapeProtocol)
 
-	port, target := podPort(ep)
+	port, target, targetField := podPort(ep)
 	j.dropFinished(ep.FilterRunning)
 	j.selectTargets("pod", &spec.Selector, spec.SelectorMechanism, "pod")
-	j.keepPort("pod_container_port_name", port, target)
+	j.keepPort("pod_container_port_name", port, target, targetField)
 	j.add(c.shared.pods...)
 	j.copyLabels("pod", "spec.podTargetLabels", spec.PodTargetLabels)
 	j.add(c.shared.podLabels...)
@@ -93,15 +93,15 @@ func (c *Current) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	return &j.config, j.found.List
 }
 
-// podPort returns the port of a pod by its name, or else by its number or the deprecated targetPort.
-func podPort(ep *monitoringv1.PodMetricsEndpoint) (name string, target *intstr.IntOrString) {
+// podPort returns the port of a pod by its name, or else by its number or the deprecated targetPort, with that field.
+func podPort(ep *monitoringv1.PodMetricsEndpoint) (name string, target *intstr.IntOrString, field string) {
 	if ep.Port != nil {
 		name = *ep.Port
 	}
 	if ep.PortNumber != nil && *ep.PortNumber != 0 {
-		return name, new(intstr.FromInt32(*ep.PortNumber))
+		return name, new(intstr.FromInt32(*ep.PortNumber)), "portNumber"
 	}
-	return name, ep.TargetPort //nolint:staticcheck // the Prometheus Operator renders it
+	return name, ep.TargetPort, "targetPort" //nolint:staticcheck // the Prometheus Operator renders it
 }
 
 // Probe returns the job of a Probe, and findings about it.

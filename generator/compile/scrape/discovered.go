@@ -166,11 +166,11 @@ func (d discovered) presence(label string) relabel.Presence {
 	return relabel.Absent
 }
 
-// has reports whether a label is one of those that are known. One that ends in _ is the beginning of some.
+// has reports whether a label is one of those that are known. One that is empty or ends in _ is the beginning of some.
 func has(known []string, label string) bool {
 	return slices.ContainsFunc(known, func(k string) bool {
 		return k == label || k[len(k)-1] == '_' && strings.HasPrefix(label, k) ||
-			strings.HasSuffix(label, "_") && strings.HasPrefix(k, label)
+			(label == "" || strings.HasSuffix(label, "_")) && strings.HasPrefix(k, label)
 	})
 }
 

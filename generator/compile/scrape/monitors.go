@@ -42,7 +42,7 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	j.config.Counts[model.Targets] = limit(spec.TargetLimit, b.settings.EnforcedTargetLimit)
 
 	j.selectLabels("service", "spec.selector", &spec.Selector)
-	j.keepPort("endpoint_port_name", ep.Port, ep.TargetPort)
+	j.keepPort("endpoint_port_name", ep.Port, ep.TargetPort, "targetPort")
 	j.add(b.rules.serviceMeta...)
 	j.filterRunning(ep.FilterRunning)
 	j.copyLabels("service", "spec.targetLabels", spec.TargetLabels)
@@ -80,7 +80,7 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	}
 	j.filterRunning(ep.FilterRunning)
 	j.selectLabels("pod", "spec.selector", &spec.Selector)
-	j.keepPort("pod_container_port_name", port, ep.TargetPort)
+	j.keepPort("pod_container_port_name", port, ep.TargetPort, "targetPort")
 	j.add(b.rules.podMeta...)
 	j.copyLabels("pod", "spec.podTargetLabels", spec.PodTargetLabels)
 	j.add(&model.Relabel{TargetLabel: "job", Replacement: model.Present(m.Namespace + "/" + m.Name)})

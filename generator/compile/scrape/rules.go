@@ -145,7 +145,8 @@ type repeated struct {
 	selected targetRules
 }
 
-// ruleKey identifies a rule by its kind or the role that it reads, the label or port, and the label or value wanted.
+// ruleKey identifies a rule by its kind, the role that it reads or the field that it is from, the label or port, and
+// the label or value wanted.
 type ruleKey struct{ about, name, target string }
 
 // targetLabel is a label of a service, pod or ingress (role).

@@ -38,6 +38,12 @@ func (f *findings) handWritten(c *model.Config, i *model.Instance) (jobs []*mode
 	return jobs
 }
 
+// HandWritten returns a hand-written job as values, as far as Alloy has what it says.
+func HandWritten(raw *model.Raw) *model.ScrapeConfig {
+	job, _ := handwritten.Job(raw)
+	return job
+}
+
 // unknownVariables returns where a text has a reference to a variable that Alloy cannot express.
 func unknownVariables(n *yaml.Node) (out diag.List) {
 	if _, ok := split(n.Value); n.Kind == yaml.ScalarNode && !ok {

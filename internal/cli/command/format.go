@@ -27,7 +27,7 @@ func Formats(command string) []string {
 		return append(all, "github", "sarif")
 	case "diff":
 		return append(all, "markdown")
-	case "tree":
+	case "tree", "explain":
 		return append(all, "svg", "dot")
 	case "test":
 		return append(all, "junit")

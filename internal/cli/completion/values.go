@@ -68,7 +68,7 @@ func arguments(app *cli.App, l line, s Sources) []string {
 	switch l.command.Name {
 	case "status", "trigger":
 		return s.Running(flags)
-	case "explain":
+	case "explain", "targets":
 		paths := slices.DeleteFunc(slices.Clone(l.arguments), func(word string) bool {
 			_, err := os.Stat(word)
 			return err != nil // an object

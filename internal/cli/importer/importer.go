@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -143,7 +142,7 @@ func (s importer) source(flags *cli.Context, args []string) (source, error) {
 			"import takes one FILE, but was given %d", len(args))
 	}
 	return func(context.Context) (live.Result, error) {
-		export, err := s.read(args[0])
+		export, err := command.ReadExport(s.Stdin, args[0], "export fewer kinds, without Events and Pods")
 		if err != nil {
 			return live.Result{}, err
 		}
@@ -260,28 +259,6 @@ func (s importer) run(ctx context.Context, from source, to *destination, format 
 		return command.ErrFindings
 	}
 	return nil
-}
-
-func (s importer) read(file string) ([]byte, error) {
-	from := s.Stdin
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer opened.Close() // nothing was written
-		if info, err := opened.Stat(); err == nil && info.IsDir() {
-			return nil, command.Usagef("name the file that kubectl get -o yaml wrote; agentry check reads folders",
-				"%s is a folder", file)
-		}
-		from = opened
-	}
-	text, err := io.ReadAll(io.LimitReader(from, installation.MaxBytes+1))
-	if err == nil && len(text) > installation.MaxBytes {
-		err = command.Usagef("export fewer kinds, without Events and Pods", "%s is larger than %d MiB", file,
-			installation.MaxBytes>>20)
-	}
-	return text, err
 }
 
 // summary lists the files that were written, and the stubs that wait for values.

@@ -19,17 +19,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/agentry-dev/agentry/internal/installation"
+	"github.com/agentry-dev/agentry/internal/kubelist"
 )
 
-const (
-	pageSize    = 200
-	pageTimeout = time.Minute
-	maxObjects  = 500_000
-)
+// pageTimeout limits each request.
+const pageTimeout = time.Minute
 
 // resource is a kind to list.
 type resource struct {
@@ -134,20 +131,14 @@ func Rules(o Options) string {
 	var b strings.Builder
 	b.WriteString("rules:\n")
 	for _, group := range groups {
-		fmt.Fprintf(&b, "  - {apiGroups: [%q], resources: [%s], verbs: [list]}\n", group,
-			strings.Join(names[group], ", "))
+		b.WriteString("  - " + kubelist.Rule(group, names[group]...) + "\n")
 	}
 	return b.String()
 }
 
 // Read lists the objects of an installation.
 func Read(ctx context.Context, config *rest.Config, o Options) (Result, error) {
-	config = rest.CopyConfig(config)
-	config.Timeout = pageTimeout
-	config.QPS, config.Burst = 50, 100
-	left := int64(installation.MaxBytes)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bounded{next, &left} })
-	client, err := dynamic.NewForConfig(config)
+	client, err := kubelist.New(config)
 	if err != nil {
 		return Result{}, err
 	}
@@ -161,19 +152,14 @@ func Read(ctx context.Context, config *rest.Config, o Options) (Result, error) {
 	case len(r.forbidden) > 0:
 		return Result{}, &ForbiddenError{r.forbidden}
 	case o.State:
-		in, err := installation.Of(r.objects)
-		if err != nil {
-			return Result{}, err
-		}
-		versions, err := apiVersions(ctx, config)
-		return Result{in, nil, versions}, err
+		versions, err := apiVersions(ctx, client.Config)
+		return Result{installation.Of(r.objects), nil, versions}, err
 	case slices.Contains(r.absent, "grafanaagents."+grafana):
 		return Result{}, errors.New(
 			"the cluster has no CustomResourceDefinition grafanaagents.monitoring.grafana.com: the Grafana Agent " +
 				"Operator is not installed there")
 	}
-	in, err := installation.Of(r.objects)
-	return Result{in, r.absent, nil}, err
+	return Result{installation.Of(r.objects), r.absent, nil}, nil
 }
 
 // apiVersions asks the API server what it serves: the versions, and the kinds of each. An aggregated API whose server
@@ -245,7 +231,7 @@ func getJSON(ctx context.Context, client *http.Client, url string, into any) err
 
 // reader collects the objects.
 type reader struct {
-	client     dynamic.Interface
+	client     *kubelist.Client
 	objects    []*unstructured.Unstructured
 	namespaces map[string]bool // of custom resources
 	absent     []string
@@ -255,11 +241,10 @@ type reader struct {
 // read lists a resource in the namespaces to be searched. It records resources that are forbidden or missing.
 func (r *reader) read(ctx context.Context, what resource) error {
 	if !what.perNamespace {
-		return r.note(what, r.list(ctx, what, r.client.Resource(what.GroupVersionResource)))
+		return r.note(what, r.list(ctx, what, ""))
 	}
 	for namespace := range r.namespaces {
-		err := r.list(ctx, what, r.client.Resource(what.GroupVersionResource).Namespace(namespace))
-		if err := r.note(what, err); err != nil {
+		if err := r.note(what, r.list(ctx, what, namespace)); err != nil {
 			return err
 		}
 	}
@@ -280,60 +265,16 @@ func (r *reader) note(what resource, err error) error {
 	return err
 }
 
-// list adds all pages of a resource. If the list expires between two pages, it starts again.
-func (r *reader) list(ctx context.Context, what resource, from dynamic.ResourceInterface) error {
-	begin, again := len(r.objects), true
-	options := metav1.ListOptions{Limit: pageSize, FieldSelector: what.fields}
-	for {
-		page, err := from.List(ctx, options)
-		if apierrors.IsResourceExpired(err) && options.Continue != "" && again {
-			again, options.Continue, r.objects = false, "", r.objects[:begin]
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for i := range page.Items {
-			o := &page.Items[i]
-			if what.custom {
-				r.namespaces[o.GetNamespace()] = true
-			}
-			r.objects = append(r.objects, o)
-		}
-		if len(r.objects) > maxObjects {
-			return fmt.Errorf("more than %d objects", maxObjects)
-		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			return nil
+// list adds all objects of a resource.
+func (r *reader) list(ctx context.Context, what resource, namespace string) error {
+	query := kubelist.Query{Resource: what.GroupVersionResource, Namespace: namespace, Fields: what.fields}
+	found, err := kubelist.List(ctx, r.client, query,
+		func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) { return o, nil })
+	for _, o := range found {
+		if what.custom {
+			r.namespaces[o.GetNamespace()] = true
 		}
 	}
-}
-
-// bounded limits the total size of all responses.
-type bounded struct {
-	http.RoundTripper
-	left *int64 // requests are sequential
-}
-
-// RoundTrip implements http.RoundTripper.
-func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		answer.Body = &boundedBody{answer.Body, b.left}
-	}
-	return answer, err
-}
-
-type boundedBody struct {
-	io.ReadCloser
-	left *int64
-}
-
-// Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if *b.left -= int64(n); *b.left < 0 {
-		return 0, fmt.Errorf("the installation is larger than %d MiB", installation.MaxBytes>>20)
-	}
-	return n, err
+	r.objects = append(r.objects, found...)
+	return err
 }

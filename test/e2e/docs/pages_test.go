@@ -36,6 +36,9 @@ func pages() map[string]typed {
 			says("no difference", "pods reload", "different series are kept")},
 		"docs/explain.md": {inExample("quickstart"),
 			says("job serviceMonitor/team-shop/checkout/0", "Used by", `"rendersTo"`)},
+		"docs/targets.md": {endpointsInCluster,
+			says("serviceMonitor/team-shop/checkout/0: 1 target, 1 dropped (1: port is not metrics)",
+				"http://10.0.0.7:8080/metrics  of Service/team-shop/checkout", "there is no Pod in namespace team-shop")},
 		"docs/alloy.md": {inExample("quickstart"),
 			says(`prometheus.remote_write "monitoring__primary"`)},
 		"docs/alloy-reference.md": {inExample("quickstart"), says("--cluster.join-addresses=")},
@@ -200,6 +203,24 @@ apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor
 metadata: {name: checkout, namespace: team-shop}
 spec: {selector: {matchLabels: {app: checkout}}, endpoints: [{port: metrics}]}
+EOF`)
+}
+
+// endpointsInCluster: the Service of a monitor of the example, with endpoints as Kubernetes writes them.
+func endpointsInCluster(s *session) {
+	s.t.Helper()
+	inExample("quickstart")(s)
+	s.namespaces("team-shop", "team-search")
+	s.Must(`kubectl create -f - <<EOF
+apiVersion: v1
+kind: Service
+metadata: {name: checkout, namespace: team-shop, labels: {app: checkout}}
+spec: {ports: [{name: metrics, port: 8080}, {name: web, port: 80}]}
+---
+apiVersion: v1
+kind: Endpoints
+metadata: {name: checkout, namespace: team-shop}
+subsets: [{addresses: [{ip: 10.0.0.7}], ports: [{name: metrics, port: 8080}, {name: web, port: 80}]}]
 EOF`)
 }
 

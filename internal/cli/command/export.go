@@ -1,0 +1,30 @@
+package command
+
+import (
+	"io"
+	"os"
+
+	"github.com/agentry-dev/agentry/internal/kubelist"
+)
+
+// ReadExport reads a file that kubectl wrote, or standard input for -. The hint fewer is for one that is too large.
+func ReadExport(stdin io.Reader, file, fewer string) ([]byte, error) {
+	from := stdin
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer opened.Close() // nothing was written
+		if info, err := opened.Stat(); err == nil && info.IsDir() {
+			return nil, Usagef("name the file that kubectl get -o yaml wrote; agentry check reads folders",
+				"%s is a folder", file)
+		}
+		from = opened
+	}
+	text, err := io.ReadAll(io.LimitReader(from, kubelist.MaxBytes+1))
+	if err == nil && len(text) > kubelist.MaxBytes {
+		err = Usagef(fewer, "%s is larger than %d MiB", file, kubelist.MaxBytes>>20)
+	}
+	return text, err
+}

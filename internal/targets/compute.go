@@ -1,0 +1,286 @@
+package targets
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Report has the targets of jobs in a cluster.
+type Report struct {
+	Jobs []*Job `json:"jobs"`
+	// Duplicates are the jobs of one GrafanaAgent that scrape the same.
+	Duplicates []Duplicate `json:"duplicates,omitempty"`
+	// UnknownUnits are GrafanaAgents whose jobs are not known: they are paused, or held.
+	UnknownUnits []string `json:"unknownUnits,omitempty"`
+	// Unread are the resources that could not be read: jobs that need them are not complete.
+	Unread []Unread `json:"unread,omitempty"`
+}
+
+// Job is a scrape job with its targets.
+type Job struct {
+	// Pipeline is the pipeline, where there are several.
+	Pipeline string `json:"pipeline,omitempty"`
+	Unit     string `json:"unit"`
+	Instance string `json:"instance"`
+	Name     string `json:"name"`
+	// Object and From are the object and the field that the job comes from.
+	Object    string         `json:"object"`
+	From      explain.Field  `json:"from"`
+	Discovery []explain.Part `json:"discovery,omitempty"`
+	// Discovered, Kept and Dropped count targets. Equal counts those that are the same as another one of the job.
+	Discovered int `json:"discovered"`
+	Kept       int `json:"kept"`
+	Dropped    int `json:"dropped"`
+	Equal      int `json:"equal,omitempty"`
+	// Shards is how many shards share the targets; 0: none do, by rules.
+	Shards int `json:"shards,omitempty"`
+	// Targets are those that are kept, or the first of them.
+	Targets []Target `json:"targets,omitempty"`
+	// Drops are the rules that drop the others.
+	Drops []Drop `json:"drops,omitempty"`
+	// Why says why there is no target.
+	Why string `json:"why,omitempty"`
+	// NotComputed are discoveries whose targets are not known, and Incomplete what could not be read.
+	NotComputed []string `json:"notComputed,omitempty"`
+	Incomplete  []string `json:"incomplete,omitempty"`
+
+	hashes []uint64 // of the addresses of its targets
+}
+
+// Target is a target that is scraped. Credentials are hidden in it.
+type Target struct {
+	URL    string            `json:"url"`
+	Labels map[string]string `json:"labels"`
+	// Of is the Service, Pod, Ingress or Node. A target of a list has none.
+	Of string `json:"of,omitempty"`
+	// Shards are those that scrape it, if shards share the targets.
+	Shards []int `json:"shards,omitempty"`
+}
+
+// Drop is a rule with the targets that it drops.
+type Drop struct {
+	Count int `json:"count"`
+	// Text says what such a target lacks.
+	Text string `json:"text"`
+	// Rule counts the job's rules from 1. 0 means that the target cannot be scraped.
+	Rule int `json:"rule,omitempty"`
+	// Words are the rule in words, and From is the field that its author wrote; nil if agentry adds it.
+	Words string         `json:"words,omitempty"`
+	From  *explain.Field `json:"from,omitempty"`
+	// Examples are some of the targets.
+	Examples []Example `json:"examples"`
+
+	index int
+	of    map[manifest.ID]int // how many of each object
+}
+
+// Example is a target that is dropped.
+type Example struct {
+	Address string `json:"address,omitempty"`
+	Of      string `json:"of,omitempty"`
+}
+
+// Duplicate is a pair of jobs of a GrafanaAgent that scrape the same targets.
+type Duplicate struct {
+	Unit string    `json:"unit"`
+	Jobs [2]string `json:"jobs"`
+	// Targets counts the addresses that both scrape. SameLabels counts those whose labels are equal too, so that the
+	// samples of the jobs collide.
+	Targets    int `json:"targets"`
+	SameLabels int `json:"sameLabels,omitempty"`
+}
+
+const (
+	// maxListed limits the targets of a job that are listed. All are counted.
+	maxListed = 10_000
+	// maxExamples limits the dropped targets of a rule that are listed.
+	maxExamples = 5
+)
+
+// Compute returns the targets of jobs in a cluster.
+func Compute(ctx context.Context, c *Cluster, jobs []explain.ScrapeJob) (*Report, error) {
+	out := &Report{Jobs: []*Job{}, Unread: c.Unread}
+	r := rules{}
+	for i := range jobs {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		job, err := c.job(r, readJob(&jobs[i]))
+		if err != nil {
+			return nil, err
+		}
+		out.Jobs = append(out.Jobs, job)
+	}
+	out.Duplicates = duplicates(out.Jobs)
+	return out, nil
+}
+
+// job computes the targets of a job.
+func (c *Cluster) job(r rules, j *job) (*Job, error) {
+	out := &Job{Pipeline: j.RenderedBy, Unit: j.Unit, Instance: j.Instance.String(), Name: j.Name,
+		Object: j.Object.String(), From: j.From, Discovery: j.Way.Discovery, NotComputed: j.others}
+	if len(j.sharing) > 1 {
+		out.Shards = len(j.sharing)
+	}
+	lb, isThere := labels.NewBuilder(labels.EmptyLabels()), map[uint64]bool{}
+	for _, of := range c.targets(j) {
+		o, err := r.relabel(j, lb, of)
+		if err != nil {
+			return nil, err
+		}
+		out.Discovered++
+		if o.rule != kept {
+			out.drop(j, o, of)
+			continue
+		}
+		all := o.url.String()
+		if hash := o.labels.Hash() ^ hashOf(all); isThere[hash] {
+			out.Equal++
+			continue
+		} else {
+			isThere[hash] = true
+		}
+		if out.Kept++; out.Kept <= maxListed {
+			out.keep(o, of, all)
+		}
+	}
+	for _, d := range j.discoveries {
+		for _, resource := range resourcesOf(d.role, d.attachesNode) {
+			if why := c.unknown(resource, where(resource, d)); why != "" && !slices.Contains(out.Incomplete, why) {
+				out.Incomplete = append(out.Incomplete, why)
+			}
+		}
+	}
+	slices.SortFunc(out.Drops, func(a, b Drop) int { return a.index - b.index })
+	if out.Kept == 0 {
+		out.Why = c.why(r, j, out)
+	}
+	for i := range out.Drops {
+		out.Drops[i].of = nil // many, and needed only for the reason
+	}
+	return out, nil
+}
+
+func where(resource string, d *discovery) []string {
+	if resource == "nodes" {
+		return nil
+	}
+	return d.namespaces
+}
+
+// targets returns what the discoveries of a job find.
+func (c *Cluster) targets(j *job) (out []found) {
+	for _, d := range j.discoveries {
+		out = append(out, c.discover(d)...)
+	}
+	for _, w := range j.written {
+		for _, address := range w.targets {
+			of := set{}
+			of.merge(w.labels)
+			of["__address__"] = address
+			out = append(out, found{labels: of.sorted()})
+		}
+	}
+	return out
+}
+
+func (out *Job) keep(o outcome, of found, all string) {
+	t := Target{URL: shown(*o.url), Labels: map[string]string{}, Of: named(of.of)}
+	o.labels.Range(func(l labels.Label) { t.Labels[l.Name] = explain.Shown(l.Name, l.Value) })
+	if out.Shards > 0 {
+		t.Shards = o.shards
+	}
+	out.Targets = append(out.Targets, t)
+	out.hashes = append(out.hashes, hashOf(all))
+}
+
+// shown returns a URL without credentials.
+func shown(u url.URL) string {
+	params := u.Query()
+	for name, values := range params {
+		for i := range values {
+			values[i] = explain.Shown(name, values[i])
+		}
+	}
+	u.RawQuery = params.Encode()
+	return u.String()
+}
+
+func named(id manifest.ID) string {
+	if id.Kind == "" {
+		return ""
+	}
+	return id.String()
+}
+
+func (out *Job) drop(j *job, o outcome, of found) {
+	out.Dropped++
+	i := slices.IndexFunc(out.Drops, func(d Drop) bool { return d.index == o.rule && (o.why == "" || d.Text == o.why) })
+	if i < 0 {
+		i = len(out.Drops)
+		d := Drop{index: o.rule, Text: o.why, of: map[manifest.ID]int{}}
+		if o.rule == afterRules {
+			d.index = len(j.rules)
+		} else {
+			part := j.part(o.rule)
+			d.Rule, d.Words, d.From = o.rule+1, part.Text, part.From
+			d.Text = lack(j.rules[o.rule], part)
+		}
+		out.Drops = append(out.Drops, d)
+	}
+	d := &out.Drops[i]
+	d.Count++
+	d.of[of.of]++
+	if len(d.Examples) < maxExamples {
+		d.Examples = append(d.Examples, Example{explain.Shown("", of.labels.Get("__address__")), named(of.of)})
+	}
+}
+
+func hashOf(text string) uint64 { return labels.FromStrings("url", text).Hash() }
+
+// duplicates returns the pairs of jobs of each GrafanaAgent that scrape the same addresses.
+func duplicates(jobs []*Job) (out []Duplicate) {
+	type place struct{ job, target int }
+	type address struct {
+		unit string
+		hash uint64
+	}
+	at := map[address][]place{}
+	index := map[[2]int]int{}
+	for n, j := range jobs {
+		for t, hash := range j.hashes {
+			key := address{j.Pipeline + "/" + j.Unit, hash}
+			for _, other := range at[key] {
+				if other.job == n {
+					continue
+				}
+				pair := [2]int{other.job, n}
+				i, known := index[pair]
+				if !known {
+					i = len(out)
+					index[pair] = i
+					out = append(out, Duplicate{Unit: j.Unit, Jobs: [2]string{jobs[other.job].Name, j.Name}})
+				}
+				out[i].Targets++
+				if jobs[other.job].Instance == j.Instance &&
+					maps.Equal(jobs[other.job].Targets[other.target].Labels, j.Targets[t].Labels) {
+					out[i].SameLabels++
+				}
+			}
+			if len(at[key]) < maxSame {
+				at[key] = append(at[key], place{n, t})
+			}
+		}
+	}
+	return out
+}
+
+// maxSame limits the jobs with one address that are compared with others.
+const maxSame = 20

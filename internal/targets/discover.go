@@ -1,0 +1,526 @@
+package targets
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	promlabels "github.com/prometheus/prometheus/model/labels"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// found is a target as service discovery finds it, before the rules of a job.
+type found struct {
+	labels promlabels.Labels
+	// of is the Service, Pod, Ingress or Node.
+	of manifest.ID
+}
+
+// set are the labels of a target or of a group of targets.
+type set map[string]string
+
+const meta = "__meta_kubernetes_"
+
+// discover returns what Prometheus's service discovery finds (discovery/kubernetes). A selector of the discovery hides
+// objects.
+func (c *Cluster) discover(d *discovery) (out []found) {
+	namespaces := d.namespaces
+	if d.role == "node" {
+		namespaces = nil
+	}
+	if len(d.selectors) > 0 {
+		return c.build(d, namespaces)
+	}
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	for _, namespace := range namespaces {
+		key := d.role + "/" + namespace + "/" + strconv.FormatBool(d.attachesNode)
+		if _, isBuilt := c.found[key]; !isBuilt {
+			c.found[key] = c.build(d, slices.DeleteFunc([]string{namespace}, func(n string) bool { return n == "" }))
+		}
+		out = append(out, c.found[key]...)
+	}
+	return out
+}
+
+func (c *Cluster) build(d *discovery, namespaces []string) []found {
+	b := &builder{Cluster: c, discovery: d}
+	switch d.role {
+	case "node":
+		c.nodes.in(nil, b.node)
+	case "pod":
+		c.pods.in(namespaces, b.pod)
+	case "service":
+		c.services.in(namespaces, b.service)
+	case "endpoints":
+		c.endpoints.in(namespaces, b.ofEndpoints)
+	case "endpointslice":
+		c.slices.in(namespaces, b.ofSlice)
+	case "ingress":
+		c.ingresses.in(namespaces, b.ingress)
+	}
+	return b.out
+}
+
+// builder collects the targets of a discovery.
+type builder struct {
+	*Cluster
+	*discovery
+	out []found
+}
+
+// add adds a target of an object. It has the labels of its group, unless it has its own.
+func (b *builder) add(of manifest.ID, group, target set) {
+	all := make(set, len(group)+len(target))
+	all.merge(group)
+	all.merge(target)
+	b.out = append(b.out, found{labels: all.sorted(), of: of})
+}
+
+func (s set) merge(with set) {
+	for name, value := range with {
+		s[name] = value
+	}
+}
+
+// sorted returns the labels without empty ones, which are none to Prometheus.
+func (s set) sorted() promlabels.Labels {
+	lb := promlabels.NewScratchBuilder(len(s))
+	for name, value := range s {
+		if value != "" {
+			lb.Add(name, value)
+		}
+	}
+	lb.Sort()
+	return lb.Labels()
+}
+
+// about sets the labels that all objects of a role have.
+func (s set) about(role string, o *metav1.ObjectMeta) {
+	s[meta+role+"_name"] = o.Name
+	for name, value := range o.Labels {
+		s[meta+role+"_label_"+sanitized(name)] = value
+		s[meta+role+"_labelpresent_"+sanitized(name)] = "true"
+	}
+	for name, value := range o.Annotations {
+		s[meta+role+"_annotation_"+sanitized(name)] = value
+		s[meta+role+"_annotationpresent_"+sanitized(name)] = "true"
+	}
+}
+
+// sanitized replaces what a name of a label cannot have.
+func sanitized(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+func (b *builder) node(n *corev1.Node) {
+	if !b.shows("node", n) {
+		return
+	}
+	group := set{meta + "node_provider_id": n.Spec.ProviderID}
+	for _, condition := range n.Status.Conditions {
+		group[meta+"node_condition_"+sanitized(strings.ToLower(string(condition.Type)))] =
+			strings.ToLower(string(condition.Status))
+	}
+	group.about("node", &n.ObjectMeta)
+	addresses := map[corev1.NodeAddressType]string{}
+	for _, a := range n.Status.Addresses {
+		if addresses[a.Type] == "" {
+			addresses[a.Type] = a.Address
+		}
+	}
+	target := set{"instance": n.Name}
+	for kind, address := range addresses {
+		target[meta+"node_address_"+sanitized(string(kind))] = address
+	}
+	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeExternalIP,
+		corev1.NodeExternalDNS, "LegacyHostIP", corev1.NodeHostName} {
+		if address, has := addresses[kind]; has {
+			target["__address__"] = join(address, n.Status.DaemonEndpoints.KubeletEndpoint.Port)
+			b.add(manifest.ID{Kind: "Node", Name: n.Name}, group, target)
+			return
+		}
+	}
+}
+
+func join(host string, port int32) string {
+	return net.JoinHostPort(host, strconv.FormatInt(int64(port), 10))
+}
+
+func (b *builder) service(s *corev1.Service) {
+	if !b.shows("service", s) {
+		return
+	}
+	group := ofService(s)
+	for _, port := range s.Spec.Ports {
+		target := set{"__address__": join(s.Name+"."+s.Namespace+".svc", port.Port),
+			meta + "service_port_name":     port.Name,
+			meta + "service_port_number":   strconv.Itoa(int(port.Port)),
+			meta + "service_port_protocol": string(port.Protocol), meta + "service_type": string(s.Spec.Type)}
+		if s.Spec.Type == corev1.ServiceTypeExternalName {
+			target[meta+"service_external_name"] = s.Spec.ExternalName
+		} else {
+			target[meta+"service_cluster_ip"] = s.Spec.ClusterIP
+		}
+		if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
+			target[meta+"service_loadbalancer_ip"] = s.Spec.LoadBalancerIP
+		}
+		b.add(idOf("Service", s), group, target)
+	}
+}
+
+func ofService(s *corev1.Service) set {
+	out := set{meta + "namespace": s.Namespace}
+	out.about("service", &s.ObjectMeta)
+	return out
+}
+
+func idOf(kind string, o metav1.Object) manifest.ID {
+	return manifest.ID{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+func (b *builder) ingress(i *networkingv1.Ingress) {
+	if !b.shows("ingress", i) {
+		return
+	}
+	group := ofIngress(i)
+	for _, rule := range i.Spec.Rules {
+		scheme := "http"
+		for _, tls := range i.Spec.TLS {
+			if slices.ContainsFunc(tls.Hosts, func(pattern string) bool { return matchesHost(pattern, rule.Host) }) {
+				scheme = "https"
+			}
+		}
+		paths := []string{"/"}
+		if rule.HTTP != nil {
+			paths = nil
+			for _, p := range rule.HTTP.Paths {
+				paths = append(paths, p.Path)
+			}
+		}
+		for _, path := range paths {
+			if path == "" {
+				path = "/"
+			}
+			b.add(idOf("Ingress", i), group, set{"__address__": rule.Host, meta + "ingress_scheme": scheme,
+				meta + "ingress_host": rule.Host, meta + "ingress_path": path})
+		}
+	}
+}
+
+func ofIngress(i *networkingv1.Ingress) set {
+	out := set{meta + "namespace": i.Namespace}
+	if class := i.Spec.IngressClassName; class != nil {
+		out[meta+"ingress_class_name"] = *class
+	}
+	out.about("ingress", &i.ObjectMeta)
+	return out
+}
+
+// matchesHost reports whether a host is one of a certificate, which may begin with a wildcard.
+func matchesHost(pattern, host string) bool {
+	rest, isWildcard := strings.CutPrefix(pattern, "*.")
+	_, domain, hasDomain := strings.Cut(host, ".")
+	return pattern == host || isWildcard && hasDomain && rest == domain
+}
+
+func (b *builder) pod(p *corev1.Pod) {
+	if !b.shows("pod", p) || p.Status.PodIP == "" || b.attachesNode && b.attached(p.Spec.NodeName) == nil {
+		return
+	}
+	group := ofPod(p)
+	group[meta+"namespace"] = p.Namespace
+	group.merge(b.nodeLabels(p.Spec.NodeName))
+	for _, c := range containers(p) {
+		if len(c.Ports) == 0 {
+			target := c.labels()
+			target["__address__"], target[meta+"pod_container_id"] = p.Status.PodIP, c.id(p)
+			b.add(idOf("Pod", p), group, target)
+		}
+		for _, port := range c.Ports {
+			target := c.port(port)
+			target["__address__"], target[meta+"pod_container_id"] = join(p.Status.PodIP, port.ContainerPort), c.id(p)
+			b.add(idOf("Pod", p), group, target)
+		}
+	}
+}
+
+func ofPod(p *corev1.Pod) set {
+	ready := "unknown"
+	for _, condition := range p.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			ready = strings.ToLower(string(condition.Status))
+		}
+	}
+	out := set{meta + "pod_ip": p.Status.PodIP, meta + "pod_ready": ready, meta + "pod_phase": string(p.Status.Phase),
+		meta + "pod_node_name": p.Spec.NodeName, meta + "pod_host_ip": p.Status.HostIP,
+		meta + "pod_uid": string(p.UID)}
+	out.about("pod", &p.ObjectMeta)
+	if owner := metav1.GetControllerOf(p); owner != nil {
+		out[meta+"pod_controller_kind"], out[meta+"pod_controller_name"] = owner.Kind, owner.Name
+	}
+	return out
+}
+
+// container is a container of a pod.
+type container struct {
+	*corev1.Container
+	isInit bool
+}
+
+func containers(p *corev1.Pod) (out []container) {
+	for i := range p.Spec.Containers {
+		out = append(out, container{&p.Spec.Containers[i], false})
+	}
+	for i := range p.Spec.InitContainers {
+		out = append(out, container{&p.Spec.InitContainers[i], true})
+	}
+	return out
+}
+
+func (c container) id(p *corev1.Pod) string {
+	for _, s := range append(slices.Clip(p.Status.ContainerStatuses), p.Status.InitContainerStatuses...) {
+		if s.Name == c.Name {
+			return s.ContainerID
+		}
+	}
+	return ""
+}
+
+func (c container) labels() set {
+	return set{meta + "pod_container_name": c.Name, meta + "pod_container_image": c.Image,
+		meta + "pod_container_init": strconv.FormatBool(c.isInit)}
+}
+
+func (c container) port(port corev1.ContainerPort) set {
+	out := c.labels()
+	out[meta+"pod_container_port_name"] = port.Name
+	out[meta+"pod_container_port_number"] = strconv.Itoa(int(port.ContainerPort))
+	out[meta+"pod_container_port_protocol"] = string(port.Protocol)
+	return out
+}
+
+// attached returns the node whose labels a target gets, or nil.
+func (b *builder) attached(name string) *corev1.Node {
+	n := b.nodes[""][name]
+	if n == nil || !b.shows("node", n) {
+		return nil
+	}
+	return n
+}
+
+func (b *builder) nodeLabels(name string) set {
+	out := set{}
+	if b.attachesNode {
+		if n := b.attached(name); n != nil {
+			out.about("node", &n.ObjectMeta)
+		}
+	}
+	return out
+}
+
+// referred returns the pod of an address, or nil.
+func (b *builder) referred(ref *corev1.ObjectReference) *corev1.Pod {
+	if ref == nil || ref.Kind != "Pod" {
+		return nil
+	}
+	p := b.pods[ref.Namespace][ref.Name]
+	if p == nil || !b.shows("pod", p) {
+		return nil
+	}
+	return p
+}
+
+// serviceLabels returns the labels of a Service, if the discovery sees it.
+func (b *builder) serviceLabels(namespace, name string) set {
+	s := b.services[namespace][name]
+	if s == nil || !b.shows("service", s) {
+		return nil
+	}
+	return ofService(s)
+}
+
+func (b *builder) ofEndpoints(e *corev1.Endpoints) {
+	if !b.shows("endpoints", e) {
+		return
+	}
+	group := set{meta + "namespace": e.Namespace}
+	group.merge(b.serviceLabels(e.Namespace, e.Name))
+	group.about("endpoints", &e.ObjectMeta)
+	pods := seen{}
+	add := func(a corev1.EndpointAddress, port corev1.EndpointPort, ready string) {
+		target := set{"__address__": join(a.IP, port.Port), meta + "endpoint_port_name": port.Name,
+			meta + "endpoint_port_protocol": string(port.Protocol), meta + "endpoint_ready": ready,
+			meta + "endpoint_hostname": a.Hostname}
+		node := ""
+		if a.TargetRef != nil {
+			target[meta+"endpoint_address_target_kind"] = a.TargetRef.Kind
+			target[meta+"endpoint_address_target_name"] = a.TargetRef.Name
+			if a.TargetRef.Kind == "Node" {
+				node = a.TargetRef.Name
+			}
+		}
+		if a.NodeName != nil {
+			target[meta+"endpoint_node_name"], node = *a.NodeName, *a.NodeName
+		}
+		target.merge(b.nodeLabels(node))
+		if p := b.referred(a.TargetRef); p != nil {
+			target.merge(ofPod(p))
+			target.merge(containerOf(p, port.Port, &port.Protocol))
+			pods.add(p, port.Port)
+		}
+		b.add(idOf("Service", e), group, target)
+	}
+	for _, subset := range e.Subsets {
+		for _, port := range subset.Ports {
+			for _, a := range subset.Addresses {
+				add(a, port, "true")
+			}
+			for _, a := range subset.NotReadyAddresses {
+				add(a, port, "false")
+			}
+		}
+	}
+	b.otherPorts(idOf("Service", e), group, pods)
+}
+
+func (b *builder) ofSlice(s *endpointSlice) {
+	if !b.shows("endpointslice", s) {
+		return
+	}
+	name := s.Labels[serviceName]
+	group := set{meta + "namespace": s.Namespace, meta + "endpointslice_address_type": s.AddressType}
+	group.about("endpointslice", &s.ObjectMeta)
+	group.merge(b.serviceLabels(s.Namespace, name))
+	of := manifest.ID{Kind: "Service", Namespace: s.Namespace, Name: name}
+	if name == "" {
+		of = idOf("EndpointSlice", s)
+	}
+	pods := seen{}
+	for i := range s.Endpoints {
+		for _, port := range s.Ports {
+			for _, address := range s.Endpoints[i].Addresses {
+				b.add(of, group, b.sliceTarget(&s.Endpoints[i], port, address, pods))
+			}
+		}
+	}
+	b.otherPorts(of, group, pods)
+}
+
+func (b *builder) sliceTarget(e *sliceEndpoint, port slicePort, address string, pods seen) set {
+	const prefix = meta + "endpointslice_"
+	target := set{"__address__": address}
+	text := func(name string, value *string) {
+		if value != nil {
+			target[prefix+name] = *value
+		}
+	}
+	condition := func(name string, value *bool) {
+		if value != nil {
+			target[prefix+"endpoint_conditions_"+name] = strconv.FormatBool(*value)
+		}
+	}
+	text("port_name", port.Name)
+	text("port_protocol", port.Protocol)
+	text("port_app_protocol", port.AppProtocol)
+	text("endpoint_hostname", e.Hostname)
+	text("endpoint_node_name", e.NodeName)
+	text("endpoint_zone", e.Zone)
+	condition("ready", e.Conditions.Ready)
+	condition("serving", e.Conditions.Serving)
+	condition("terminating", e.Conditions.Terminating)
+	if port.Port != nil {
+		target["__address__"], target[prefix+"port"] = join(address, *port.Port), strconv.Itoa(int(*port.Port))
+	}
+	for name, value := range e.Topology {
+		target[prefix+"endpoint_topology_"+sanitized(name)] = value
+		target[prefix+"endpoint_topology_present_"+sanitized(name)] = "true"
+	}
+	node := ""
+	if e.NodeName != nil {
+		node = *e.NodeName
+	}
+	if ref := e.TargetRef; ref != nil {
+		target[prefix+"address_target_kind"], target[prefix+"address_target_name"] = ref.Kind, ref.Name
+		if ref.Kind == "Node" {
+			node = ref.Name
+		}
+	}
+	target.merge(b.nodeLabels(node))
+	if p := b.referred(e.TargetRef); p != nil {
+		target.merge(ofPod(p))
+		if port.Port != nil {
+			target.merge(containerOf(p, *port.Port, nil))
+			pods.add(p, *port.Port)
+		} else {
+			pods.add(p, 0)
+		}
+	}
+	return target
+}
+
+// containerOf returns the labels of the container of a pod that has a port. A protocol that is not nil replaces that of
+// the container.
+func containerOf(p *corev1.Pod, number int32, protocol *corev1.Protocol) (out set) {
+	for _, c := range containers(p) {
+		for _, port := range c.Ports {
+			if port.ContainerPort != number {
+				continue
+			}
+			out = c.port(port)
+			if protocol != nil {
+				out[meta+"pod_container_port_protocol"] = string(*protocol)
+			}
+			break
+		}
+	}
+	return out
+}
+
+// seen has the ports of a Service's endpoints that are those of pods.
+type seen map[string]*seenPod
+
+type seenPod struct {
+	*corev1.Pod
+	ports map[int32]bool
+}
+
+func (s seen) add(p *corev1.Pod, port int32) {
+	name := p.Namespace + "/" + p.Name
+	if s[name] == nil {
+		s[name] = &seenPod{p, map[int32]bool{}}
+	}
+	s[name].ports[port] = true
+}
+
+// otherPorts adds a target for each port of the pods that is no endpoint.
+func (b *builder) otherPorts(of manifest.ID, group set, pods seen) {
+	for _, name := range sortedKeys(pods) {
+		p := pods[name]
+		if p.Status.PodIP == "" {
+			continue
+		}
+		for _, c := range containers(p.Pod) {
+			for _, port := range c.Ports {
+				if p.ports[port.ContainerPort] {
+					continue
+				}
+				target := c.port(port)
+				target["__address__"] = join(p.Status.PodIP, port.ContainerPort)
+				target.merge(ofPod(p.Pod))
+				b.add(of, group, target)
+			}
+		}
+	}
+}

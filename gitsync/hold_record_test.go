@@ -137,48 +137,6 @@ func usingJobs() string {
 		"  additionalScrapeConfigs: {name: jobs, key: j}\n  remoteWrite", 1)
 }
 
-// TestHoldSecrets holds Secrets that become wrong or go while somebody refers to them.
-func TestHoldSecrets(t *testing.T) {
-	t.Parallel()
-	const file = "in/a/jobs.yaml"
-	good := "[{job_name: hunter2}]"
-	start := step{edit: map[string]string{agentA: usingJobs(), file: jobs(good)}}
-	held := func(since int) []string {
-		return []string{fmt.Sprintf("Secret/a/jobs in a/agent: version 2 since %d", since)}
-	}
-	like := map[string]string{file: jobs(good)}
-	for name, steps := range map[string][]step{
-		"it is gone": {start,
-			{edit: elsewhere(3, file, ""), like: like, wrong: "missing-secret", held: held(3)},
-			{edit: elsewhere(4), like: like, wrong: "missing-secret", held: held(3)},
-			{edit: elsewhere(5, file, jobs("[{job_name: new}]"))},
-		},
-		"it goes with the last reference": {start,
-			{edit: elsewhere(3, file, ""), like: like, wrong: "missing-secret", held: held(3)},
-			{edit: elsewhere(4, agentA, agent("a"))},
-		},
-		"it is unusable": {start,
-			{edit: elsewhere(3, file, jobs("[{")), like: like, wrong: "invalid-additional-scrape-configs",
-				held: held(3)},
-			{edit: elsewhere(4), like: like, wrong: "invalid-additional-scrape-configs", held: held(3)},
-			{edit: elsewhere(5, file, noYAML), like: like, wrong: "invalid-yaml", held: held(3)},
-		},
-		"nobody has it any more": {start,
-			{edit: elsewhere(3, file, ""), like: like, wrong: "missing-secret", held: held(3)},
-			{do: (*lab).forget, edit: elsewhere(4, webA, monitor("a", "web", "waits")), wrong: "missing-secret",
-				like: map[string]string{file: jobs(good), webA: monitor("a", "web", "http")},
-				held: []string{"Secret/a/jobs in a/agent: no version since 3"}},
-			{edit: one(file, jobs("[{job_name: new}]"))},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t)
-			runSteps(t, l, steps...)
-		})
-	}
-}
-
 // TestNoSecretInRecords looks for bytes of a Secret in all that is written about what is held.
 func TestNoSecretInRecords(t *testing.T) {
 	t.Parallel()

@@ -25,8 +25,6 @@ type step struct {
 	// like are the files that the branch looks as if it were rendered from, where these are not
 	// what the input has.
 	like map[string]string
-	// likeIn are such files for single units.
-	likeIn map[string]map[string]string
 	// wrong are the codes of all errors, sorted, with spaces between.
 	wrong string
 	// held is what the report says of it: object, units, and the inputs by number, from 1 for
@@ -53,7 +51,7 @@ func runSteps(t *testing.T, l *lab, steps ...step) {
 		fork := l.remote.fork()
 		report := l.passOf(s)
 		what := fmt.Sprintf("step %d: ", i+1)
-		if diff := cmp.Diff(l.expected(step), l.unitFiles(), cmp.AllowUnexported(entry{})); diff != "" {
+		if diff := cmp.Diff(l.rendering(step.like), l.unitFiles(), cmp.AllowUnexported(entry{})); diff != "" {
 			t.Errorf("%sthe branch (-want +got):\n%s%v", what, diff, report.Diags)
 		}
 		if diff := cmp.Diff(step.held, l.held(report)); diff != "" {
@@ -64,18 +62,6 @@ func runSteps(t *testing.T, l *lab, steps ...step) {
 		}
 		l.replica(fork, what, report)
 	}
-}
-
-// expected are the files of all units after a step.
-func (l *lab) expected(s step) tree {
-	out := l.rendering(s.like)
-	for unit, like := range s.likeIn {
-		maps.DeleteFunc(out, func(name string, _ entry) bool { return strings.HasPrefix(name, unit+"/") })
-		for name, e := range below(l.rendering(like), unit) {
-			out[unit+"/"+name] = e
-		}
-	}
-	return out
 }
 
 // rendering is what the input renders to, with files in place of those that it has.
@@ -147,13 +133,6 @@ func (l *lab) replica(fork *remote, what string, report *gitsync.Report) {
 	}
 }
 
-// badField is a monitor that its schema refuses, and noYAML no YAML.
-func badField(ns, name string) string {
-	return strings.Replace(monitor(ns, name, "http"), "port: http", "port: 80", 1)
-}
-
-const noYAML = "{"
-
 // elsewhere lets the other team change, so that there is a commit.
 func elsewhere(round int, more ...string) map[string]string {
 	out := map[string]string{"in/b/web.yaml": monitor("b", "web", fmt.Sprint("b", round))}
@@ -161,14 +140,4 @@ func elsewhere(round int, more ...string) map[string]string {
 		out[more[i]] = more[i+1]
 	}
 	return out
-}
-
-// tellAll tells stories of their own.
-func tellAll(t *testing.T, stories map[string][]step) {
-	for name, steps := range stories {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			runSteps(t, newLab(t), steps...)
-		})
-	}
 }

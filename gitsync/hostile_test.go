@@ -18,11 +18,6 @@ import (
 // prune removes agent a, so that what its folder is believed to hold goes.
 func (l *lab) prune() { l.input(map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": ""}) }
 
-// bad is a monitor that cannot be rendered.
-func bad(ns string) string {
-	return strings.Replace(monitor(ns, "web", "http"), "port: http", "port: http, interval: 1s, scrapeTimeout: 2s", 1)
-}
-
 // rendered is a lab with two units on the branch.
 func rendered(t *testing.T) *lab {
 	l := newLab(t)

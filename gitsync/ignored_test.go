@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
@@ -21,33 +20,6 @@ func errorPlaces(diags diag.List) []string {
 		}
 	}
 	return out
-}
-
-func TestSourceIgnore(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	s := l.syncer()
-	files := twoTeams()
-	files["in/a/fixtures/broken.yaml"] = "kind: ["
-	files["in/.sourceignore"] = "fixtures/\n"
-	l.input(files)
-	report := l.passOf(s)
-	sees(t, report, unitStates{"a/agent": "added", "b/agent": "added"})
-	if len(report.Diags) > 0 {
-		t.Errorf("an ignored file is read: %v", report.Diags)
-	}
-
-	// Hiding an agent is taking it away.
-	l.pipeline.Spec.Limits.Deletions = "100%"
-	s = l.syncer()
-	l.input(map[string]string{"in/.sourceignore": "fixtures/\n/b\n"})
-	sees(t, l.passOf(s), unitStates{"a/agent": "unchanged", "b/agent": "removed"})
-	l.input(map[string]string{"in/.sourceignore": "fixtures/\n"})
-	sees(t, l.passOf(s), unitStates{"a/agent": "unchanged", "b/agent": "added"})
-
-	// The root's counts although only a folder is watched.
-	l.input(map[string]string{".sourceignore": "/in/b\n"})
-	sees(t, l.passOf(s), unitStates{"a/agent": "unchanged", "b/agent": "removed"})
 }
 
 // TestAnInvalidSourceIgnoreHidesAndDeletesNothing: what it meant to hide is not known, so nothing new is
@@ -88,37 +60,6 @@ func TestAnInvalidSourceIgnoreHidesAndDeletesNothing(t *testing.T) {
 
 const pointer = "version https://git-lfs.github.com/spec/v1\n" +
 	"oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
-
-func TestPointersOfGitLFS(t *testing.T) {
-	t.Parallel()
-	l := rendered(t)
-	before := l.payload("a/agent")
-	l.input(map[string]string{"in/a/web.yaml": pointer})
-	report := l.pass()
-	if got := errorPlaces(report.Diags); !slices.Contains(got, "in/a/web.yaml:1:1 lfs-pointer") {
-		t.Errorf("errors %v", got)
-	}
-	if diff := cmp.Diff(before, l.payload("a/agent")); diff != "" {
-		t.Errorf("what is not readable counts as deleted:\n%s", diff)
-	}
-	for _, d := range report.Diags {
-		if d.Code == diag.LFSPointer && d.Hint == "" {
-			t.Error("the diagnostic does not say what to do")
-		}
-	}
-
-	// One that is not a manifest can be ignored.
-	l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "http"), "in/a/dump.json": pointer,
-		"in/.sourceignore": "dump.json"})
-	if report := l.pass(); len(report.Diags) > 0 {
-		t.Errorf("%v", report.Diags)
-	}
-	// What only looks like one is a manifest that says nothing.
-	l.input(map[string]string{"in/a/dump.json": strings.Replace(pointer, "oid", "id", 1), "in/.sourceignore": "#"})
-	if got := codes(l.pass(), diag.Error); slices.Contains(got, string(diag.LFSPointer)) {
-		t.Errorf("%v", got)
-	}
-}
 
 // TestSubmodulesOfTheInput are another repository's: their files are not here.
 func TestSubmodulesOfTheInput(t *testing.T) {

@@ -51,61 +51,6 @@ func TestPipelinesOfOneBranchKeepEachOthersFiles(t *testing.T) {
 	}
 }
 
-// TestFilesOfOthersStay: argo-cd#23944.
-func TestFilesOfOthersStay(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.commit("one", twoTeams())
-	r.pass()
-	theirs := map[string]string{"bitbucket-pipelines.yml": "image: x", "CODEOWNERS": "* @team",
-		"a/agent/extra.yaml": "x: y"}
-	r.edit(theirs)
-	r.commit("without a", map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": ""})
-	r.pass()
-	for name, text := range theirs {
-		if r.show(name) != text {
-			t.Errorf("%s changed", name)
-		}
-	}
-}
-
-// TestNothingOfARemovedUnitIsLeft: argo-cd#28142.
-func TestNothingOfARemovedUnitIsLeft(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.commit("one", twoTeams())
-	r.pass()
-	r.commit("without a", map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": ""})
-	r.pass()
-	for _, name := range r.files() {
-		if strings.HasPrefix(name, "a/") {
-			t.Errorf("%s is left", name)
-		}
-	}
-}
-
-// TestMissingFilesAreRenderedAgain: argo-cd#25190. Neither a commit by somebody else nor
-// a change of the pipeline at the same input makes it believe that it is done.
-func TestMissingFilesAreRenderedAgain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.commit("one", twoTeams())
-	r.pipeline.Spec.Sources[0].Paths = []string{"in/a"}
-	r.pass()
-	r.pipeline.Spec.Sources[0].Paths = []string{"in"}
-	s := r.syncer()
-	r.passOf(s)
-	if !slices.Contains(r.files(), "b/agent/agent.statefulset.yaml") {
-		t.Error("the unit that the pipeline reads now is not there")
-	}
-	r.passOf(s)
-	r.edit(map[string]string{"a/agent/agent.statefulset.yaml": ""})
-	r.passOf(s)
-	if !slices.Contains(r.files(), "a/agent/agent.statefulset.yaml") {
-		t.Error("what somebody removed is not put back")
-	}
-}
-
 // TestACommitHoldsAWholeRender: argo-cd#26443. A commit holds all of a render, and
 // says what that is.
 func TestACommitHoldsAWholeRender(t *testing.T) {
@@ -202,16 +147,13 @@ func TestInputsAreVerifiedAndOutputsSigned(t *testing.T) {
 // TestManifestsCarryNoMarksOfFluxOrArgoCD: argo-cd#23815, #24371.
 func TestManifestsCarryNoMarksOfFluxOrArgoCD(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.commit("one", twoTeams())
-	r.pass()
 	manifests := 0
-	for _, name := range r.files() {
+	for name, file := range rendered(t).remote.read("env") {
 		if filepath.Ext(name) != ".yaml" || filepath.Base(name) == "kustomization.yaml" {
 			continue
 		}
 		manifests++
-		text := r.show(name)
+		text := file.text
 		for _, mark := range []string{"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance",
 			"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"} {
 			if strings.Contains(text, mark) {

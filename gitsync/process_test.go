@@ -31,6 +31,9 @@ import (
 // passEnv makes this test binary a process that makes one pass of the rig in it.
 const passEnv = "AGENTRY_TEST_PASS"
 
+// chartsEnv makes this program the one that renders charts.
+const chartsEnv = "AGENTRY_TEST_CHARTS"
+
 // process is a rig for another process.
 type process struct {
 	Pipeline pipeline.Pipeline

@@ -177,37 +177,3 @@ func states(report *gitsync.Report) map[string]plan.UnitState {
 	}
 	return out
 }
-
-func agent(ns string) string {
-	return fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
-kind: GrafanaAgent
-metadata: {name: agent, namespace: %[1]s}
-spec:
-  metrics: {instanceSelector: {}}
----
-apiVersion: monitoring.grafana.com/v1alpha1
-kind: MetricsInstance
-metadata: {name: main, namespace: %[1]s}
-spec:
-  serviceMonitorSelector: {}
-  remoteWrite: [{url: "http://mimir/push"}]
-`, ns)
-}
-
-func monitor(ns, name, port string) string {
-	return fmt.Sprintf(`apiVersion: monitoring.coreos.com/v1
-kind: ServiceMonitor
-metadata: {name: %s, namespace: %s}
-spec:
-  selector: {matchLabels: {app: %s}}
-  endpoints: [{port: %s}]
-`, name, ns, name, port)
-}
-
-// twoTeams is an input of two units with one monitor each.
-func twoTeams() map[string]string {
-	return map[string]string{
-		"in/a/agent.yaml": agent("a"), "in/a/web.yaml": monitor("a", "web", "http"),
-		"in/b/agent.yaml": agent("b"), "in/b/web.yaml": monitor("b", "web", "http"),
-	}
-}

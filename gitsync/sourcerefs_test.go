@@ -1,9 +1,6 @@
 package gitsync_test
 
 import (
-	"context"
-	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -13,8 +10,8 @@ import (
 )
 
 // twoRepositories is a pipeline whose Kustomizations build from another source, of which nothing else is read.
-func twoRepositories(t *testing.T) (l *lab, apps *remote, files, like map[string]string) {
-	built, like := fluxed()
+func twoRepositories(t *testing.T) (l *lab, apps *remote, files map[string]string) {
+	built := fluxed()
 	from := func(text string) string {
 		return strings.ReplaceAll(text, "GitRepository, name: flux-system", "GitRepository, name: apps")
 	}
@@ -32,52 +29,12 @@ func twoRepositories(t *testing.T) (l *lab, apps *remote, files, like map[string
 		pipeline.Source{Name: "apps", URL: apps.url, Ref: pipeline.Ref{Branch: "main"}})
 	l.pipeline.Spec.SourceRefs = map[string]string{"GitRepository/flux-system/apps": "apps"}
 	apps.commit("main", plain(files), 0, "apps")
-	return l, apps, files, like
-}
-
-// TestKustomizationsBuildFromAnotherSource: an edit of either repository counts, also for a new process, and what
-// breaks in either is held.
-func TestKustomizationsBuildFromAnotherSource(t *testing.T) {
-	l, apps, files, like := twoRepositories(t)
-	minute := 0
-	edit := func(changes map[string]string) func(*lab) {
-		return func(*lab) {
-			maps.Copy(files, changes)
-			maps.DeleteFunc(files, func(_, text string) bool { return text == "" })
-			minute++
-			apps.commit("main", plain(files), minute, "apps")
-		}
-	}
-	with := func(port string) map[string]string {
-		out := maps.Clone(like)
-		out["in/b/web.yaml"] = monitor("b", "web", port)
-		return out
-	}
-	held := func(since int) (out []string) {
-		for _, object := range []string{"GrafanaAgent/b/agent", "MetricsInstance/b/main", "ServiceMonitor/b/web"} {
-			out = append(out, fmt.Sprintf("%s in b/agent: version 4 since %d", object, since))
-		}
-		return out
-	}
-	vars, b := files["deep/vars.yaml"], l.files["in/b.yaml"]
-	runSteps(t, l,
-		step{like: like},
-		step{do: edit(map[string]string{"deep/vars.yaml": strings.Replace(vars, "http", "metrics", 1)}),
-			like: with("metrics")},
-		step{do: edit(map[string]string{"deep/vars.yaml": vars}), like: like},
-		step{do: edit(map[string]string{"deep/b.yaml": files["deep/b.yaml"] + "# x\n", "other.yaml": "{"}), like: like},
-		step{edit: map[string]string{"in/b.yaml": strings.Replace(b, "./deep", "./none", 1)}, like: like,
-			wrong: "build-failed", held: held(6)},
-		step{edit: map[string]string{"in/b.yaml": b}, do: edit(map[string]string{"deep/vars.yaml": ""}), like: like,
-			wrong: "flux-variable", held: []string{"ServiceMonitor/b/web in b/agent: version 4 since 7"}},
-		step{do: edit(map[string]string{"deep/vars.yaml": strings.Replace(vars, "http", "late", 1)}),
-			like: with("late")},
-	)
+	return l, apps, files
 }
 
 // TestACommitThatIsReadIsNoOtherRevision: nor are the start of its id and a tag of it.
 func TestACommitThatIsReadIsNoOtherRevision(t *testing.T) {
-	l, apps, files, _ := twoRepositories(t)
+	l, apps, files := twoRepositories(t)
 	at := apps.refs["refs/heads/main"]
 	apps.refs["refs/tags/v1"] = at
 	minute := 1
@@ -103,72 +60,9 @@ func TestACommitThatIsReadIsNoOtherRevision(t *testing.T) {
 	}
 }
 
-// TestAnObjectOfAnotherSourceIsHeldWithoutItsText: it is built again from the commits of both.
-func TestAnObjectOfAnotherSourceIsHeldWithoutItsText(t *testing.T) {
-	l, apps, files, like := twoRepositories(t)
-	files["deep/vars.yaml"] = strings.NewReplacer("ConfigMap", "Secret", "data: {PORT: http}",
-		"stringData: {PORT: hunter22}").Replace(files["deep/vars.yaml"])
-	files["deep/b.yaml"] = strings.Replace(files["deep/b.yaml"], "kind: ConfigMap", "kind: Secret", 1)
-	apps.commit("main", plain(files), 0, "apps")
-	l.pipeline.Spec.Secrets.Policy = "plaintext"
-	like["in/b/web.yaml"] = monitor("b", "web", "hunter22")
-	bad := func(value string, minute int) func(*lab) {
-		return func(*lab) {
-			changed := maps.Clone(files)
-			changed["base/web.yaml"] = strings.Replace(files["base/web.yaml"], "spec:", "spec:\n  sampleLimit: "+value,
-				1)
-			changed["base/agent.yaml"] += fmt.Sprintf("# %d\n", minute)
-			apps.commit("main", plain(changed), minute, "apps")
-		}
-	}
-	held := func(since int) []string {
-		return []string{fmt.Sprintf("ServiceMonitor/a/web in a/agent: version 1 since %d", since),
-			fmt.Sprintf("ServiceMonitor/b/web in b/agent: version 1 since %d", since)}
-	}
-	runSteps(t, l,
-		step{like: like},
-		step{do: bad("many", 1), like: like, wrong: "invalid-field invalid-field", held: held(3)},
-		step{do: bad("lots", 2), edit: map[string]string{"in/more.yaml": monitor("a", "more", "one")}, like: like,
-			wrong: "invalid-field invalid-field", held: held(4)},
-		step{do: bad("more", 3), edit: map[string]string{"in/more.yaml": monitor("a", "more", "two")}, like: like,
-			wrong: "invalid-field invalid-field", held: held(4)},
-	)
-	d := l.pass().Diags[0]
-	if !strings.HasPrefix(d.File, "@apps/base/web.yaml") ||
-		d.BuiltBy != "@apps/deep/b.yaml (Kustomization/flux-system/b-apps)" {
-		t.Errorf("the finding is at %s, built by %q", d.Position(), d.BuiltBy)
-	}
-}
-
-// TestAnotherSourceIsAway: the pass goes on with its last commit, and a process that has never seen it changes nothing.
-func TestAnotherSourceIsAway(t *testing.T) {
-	l, _, _, _ := twoRepositories(t)
-	l.input(nil)
-	s := l.syncer()
-	l.passOf(s)
-	before := l.payload("b/agent")
-	delete(l.remote.host.remote, "apps")
-	l.input(map[string]string{"in/a.yaml": strings.Replace(l.files["in/a.yaml"], "targetNamespace: a",
-		"targetNamespace: c", 1)})
-	report := l.passOf(s)
-	if report.Set.Get(manifest.ID{Kind: "ServiceMonitor", Namespace: "c", Name: "web"}) == nil ||
-		strings.Join(codes(report, diag.Error), " ") != "source-unreachable" {
-		t.Errorf("the pass goes on with %v: %v", report.Set, report.Diags)
-	}
-	if len(before) == 0 || len(l.payload("b/agent")) != len(before) {
-		t.Errorf("what the other source gives is gone")
-	}
-	fresh := *l
-	fresh.options.CacheDir = t.TempDir()
-	tip := l.remote.tip("env")
-	if _, err := fresh.syncer().Pass(context.Background()); err == nil || l.remote.tip("env") != tip {
-		t.Errorf("a new process goes on without the source: %v", err)
-	}
-}
-
 // TestOnlyWhatReadsAChangeOfAnotherSourceIsBuiltAgain: and an edit of one repository costs nothing for the other.
 func TestOnlyWhatReadsAChangeOfAnotherSourceIsBuiltAgain(t *testing.T) {
-	l, apps, files, _ := twoRepositories(t)
+	l, apps, files := twoRepositories(t)
 	l.input(nil)
 	s := l.syncer()
 	get := func(ns string) *manifest.Object {

@@ -10,9 +10,9 @@ import (
 // TestStagesOfAPass: what a pass was at, from its beginning to its end, and no more than it was.
 func TestStagesOfAPass(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.commit("one", twoTeams())
-	s := r.syncer()
+	l := newLab(t)
+	l.input(twoTeams())
+	s := l.syncer()
 	check := func(what string, report *gitsync.Report, want string) {
 		t.Helper()
 		var names []string
@@ -26,14 +26,14 @@ func TestStagesOfAPass(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
-	check("the first", r.passOf(s), "fetch wait render push")
-	check("nothing to push", r.passOf(s), "fetch wait render")
-	again := r.passOf(s)
+	check("the first", l.passOf(s), "fetch wait render push")
+	check("nothing to push", l.passOf(s), "fetch wait render")
+	again := l.passOf(s)
 	check("nothing moved", again, "fetch")
-	if r.passOf(s).Stages[0].Began.Equal(again.Stages[0].Began) {
+	if l.passOf(s).Stages[0].Began.Equal(again.Stages[0].Began) {
 		t.Error("a pass has the times of an earlier one")
 	}
-	r.options.DryRun = true
-	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
-	check("a dry one", r.pass(), "fetch wait render")
+	l.options.DryRun = true
+	l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+	check("a dry one", l.pass(), "fetch wait render")
 }

@@ -2,7 +2,6 @@ package gitsync_test
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -41,31 +40,6 @@ func TestDriftBehindAMerge(t *testing.T) {
 	}
 	if r.tree(handEdited) != before {
 		t.Error("the file was not put back")
-	}
-}
-
-// TestDriftInAPausedUnit holds that what somebody changes in a paused unit stays, is not forgotten by commits of other
-// units, and is put back with a warning once the pause ends.
-func TestDriftInAPausedUnit(t *testing.T) {
-	t.Parallel()
-	l := rendered(t)
-	before := l.remote.read("env")[handEdited]
-	l.input(map[string]string{"in/a/agent.yaml": paused("a")})
-	l.tamper(func(files tree) { files[handEdited] = entry{text: "edited"} })
-	for _, port := range []string{"third", "fourth"} {
-		l.input(map[string]string{"in/b/web.yaml": monitor("b", "web", port)})
-		if report := l.pass(); report.Commit == "" || len(report.Diags) > 0 {
-			t.Fatalf("%q %v", report.Commit, report.Diags)
-		}
-		files := l.remote.read("env")
-		if files[handEdited].text != "edited" || !strings.Contains(files["hydrator.metadata"].text, handEdited) {
-			t.Fatalf("the file of a paused unit did not stay, or is not recorded: %s", files["hydrator.metadata"].text)
-		}
-	}
-	l.input(map[string]string{"in/a/agent.yaml": agent("a")})
-	if got := codes(l.pass(), diag.Warning); !slices.Equal(got, []string{"drift"}) ||
-		l.remote.read("env")[handEdited] != before {
-		t.Errorf("after the pause: %v", got)
 	}
 }
 
@@ -126,36 +100,6 @@ func TestAnImmutableFieldChangedByHandUnseen(t *testing.T) {
 	if report := l.pass(); len(codes(report, diag.Error)) > 0 || l.remote.read("env")[handEdited] != before {
 		t.Errorf("the file was not written again: %v", report.Diags)
 	}
-}
-
-// TestARemovedOutputFolder holds that a folder of output.path that somebody removed is written again.
-func TestARemovedOutputFolder(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.pipeline.Spec.Output.Path = "apps/out"
-	l.input(twoTeams())
-	l.pass()
-	before := l.payload("apps/out")
-	l.tamper(func(files tree) {
-		for name := range files {
-			if strings.HasPrefix(name, "apps/out/") {
-				delete(files, name)
-			}
-		}
-		files["theirs.txt"] = entry{text: "theirs"}
-	})
-	l.pass()
-	if after := l.payload("apps/out"); len(before) == 0 || !slices.Equal(sortedKeys(before), sortedKeys(after)) {
-		t.Errorf("after it %v", sortedKeys(after))
-	}
-}
-
-func sortedKeys(files map[string]string) (names []string) {
-	for name := range files {
-		names = append(names, path.Clean(name))
-	}
-	slices.Sort(names)
-	return names
 }
 
 // TestForgedRecordsOwnNothing holds that agentryTree and agentryDrift of whoever can write to the branch neither make

@@ -95,7 +95,8 @@ func entriesBelow(t *tree.Tree, dir string, depth int) ([]string, error) {
 func entriesOf(docs []manifest.Built) []manifest.Built {
 	var out []manifest.Built
 	for _, doc := range docs {
-		if !bytes.Contains(doc.Text, []byte(APIVersion)) && !bytes.Contains(doc.Text, []byte(secretType)) {
+		if !bytes.Contains(doc.Text, []byte(APIVersion)) && !bytes.Contains(doc.Text, []byte(secretType)) &&
+			!resourceKind.Match(doc.Text) {
 			continue
 		}
 		var object map[string]any

@@ -179,7 +179,7 @@ func (c *checker) manifest(top, name string, f *file) error {
 
 // IsManifest reports whether a file contains an object, or seems to but is invalid YAML.
 func IsManifest(text []byte) bool {
-	if !bytes.Contains(text, []byte("apiVersion")) || !bytes.Contains(text, []byte("kind")) {
+	if !bytes.Contains(text, []byte("apiVersion")) && !bytes.Contains(text, []byte("kind")) {
 		return false
 	}
 	isRead := false

@@ -2,6 +2,7 @@ package gitsync_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -78,10 +79,24 @@ func (m *model) checkCommit(report *gitsync.Report, after tree, before plumbing.
 	if !before.IsZero() && maps.Equal(manifests(m.before), manifests(after)) {
 		m.fail("commit: there is no change in %s: %v", report.Commit, report.Changes)
 	}
-	for name, e := range m.foreign {
-		if after[name] != e {
-			m.fail("foreign: %s is %+v, was %+v", name, after[name], e)
-		}
+}
+
+// checkBranch checks what the branch says of itself after a commit.
+func (m *model) checkBranch(after map[string]string) {
+	b, err := history.ReadBranch(after)
+	if err != nil {
+		m.fail("branch: %v", err)
+		return
+	}
+	owned, err := b.Owned(func(string) bool { return false })
+	if err == nil {
+		err = history.CheckOwners(after, owned, texts(m.foreign))
+	}
+	st, wrong := b.State(func(source int, commit string) history.Files { return m.commits[source][commit] })
+	if err := errors.Join(err, b.CheckMetadata(), b.CheckUnits(), wrong); err != nil {
+		m.fail("branch: %v", err)
+	} else if diff := m.State.Differs(st); diff != "" {
+		m.fail("state: %s", diff)
 	}
 }
 

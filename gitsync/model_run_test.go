@@ -39,6 +39,7 @@ type stage struct {
 	options gitsync.Options
 	long    *gitsync.Syncer
 	state   history.State
+	commits []map[string]history.Files // of each source
 	uses    int
 }
 
@@ -96,13 +97,14 @@ func (l *historyRunner) stage(kind stageKind) *stage {
 	l.server.reset()
 	s := &stage{kind: kind, remotes: []*remote{l.server.host.add("first"), l.server.host.add("second")}}
 	s.options = gitsync.Options{CacheDir: l.cache(), Version: "v0.0.0-test", Repo: repo.Options{Depth: kind.depth}}
+	s.commits = []map[string]history.Files{{}, {}}
 	s.state.Base = make([]history.Files, len(s.remotes))
 	l.stages[kind] = s
 	m := l.newModel(s)
 	if !m.pass() {
 		l.t.Fatal("the inputs with which histories begin: ", m.wrong)
 	}
-	s.long, s.state = m.long, m.State
+	s.long, s.state, s.commits = m.long, m.State, m.commits
 	for _, r := range s.remotes {
 		s.refs = append(s.refs, maps.Clone(r.refs))
 	}
@@ -115,12 +117,13 @@ type model struct {
 	stage *stage
 	in    modelInputs
 	history.Model
-	past     [][]history.Files // what passes saw
-	before   tree              // the output branch
-	foreign  tree              // files of others there
-	lostBase map[int]bool      // sources that have lost the base
-	edited   bool              // somebody edited the output branch since the last commit
-	wrong    []string          // what was found
+	past     [][]history.Files          // what passes saw
+	commits  []map[string]history.Files // of each source
+	before   tree                       // the output branch
+	foreign  tree                       // files of others there
+	lostBase map[int]bool               // sources that have lost the base
+	edited   bool                       // somebody edited the output branch since the last commit
+	wrong    []string                   // what was found
 
 	minute   int
 	pipeline pipeline.Pipeline
@@ -155,6 +158,9 @@ func (l *historyRunner) run(edits []history.Edit) []string {
 func (l *historyRunner) newModel(s *stage) *model {
 	m := &model{historyRunner: l, stage: s, in: newInputs(), foreign: tree{}, lostBase: map[int]bool{}, minute: 10}
 	m.Model = history.Model{Renderer: l.renderer, State: s.state, Epochs: make([]int, len(s.remotes))}
+	for _, commits := range s.commits {
+		m.commits = append(m.commits, maps.Clone(commits))
+	}
 	m.in.settings.Plain = s.kind.plain
 	m.pipeline = pipeline.Pipeline{
 		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "test"},
@@ -247,6 +253,7 @@ func (m *model) pass() bool {
 		if report.Commit != "" {
 			m.edited = false
 			m.Commit(v)
+			m.checkBranch(texts(after))
 			m.found()
 		}
 		settled = m.again(v, report)
@@ -335,7 +342,8 @@ func (m *model) push() {
 		files := tree{"in/.keep": {text: "x"}}
 		maps.Copy(files, plain(m.in.sources[i].Texts()))
 		m.minute++
-		r.commit("main", files, m.minute, fmt.Sprint("Change ", len(m.past)))
+		commit := r.commit("main", files, m.minute, fmt.Sprint("Change ", len(m.past)))
+		m.commits[i][commit.String()] = maps.Clone(m.in.sources[i])
 	}
 	m.in.rewound = nil
 }

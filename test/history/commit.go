@@ -84,8 +84,12 @@ func (v *Verdict) records(st *State, epochs []int) []record {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b record) int { return cmp.Or(a.id.Compare(b.id), cmp.Compare(a.unit, b.unit)) })
+	slices.SortFunc(out, record.compare)
 	return out
+}
+
+func (r record) compare(other record) int {
+	return cmp.Or(r.id.Compare(other.id), cmp.Compare(r.unit, other.unit))
 }
 
 // stays tells whether a unit that stays as it is has another version of an object than the

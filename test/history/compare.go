@@ -22,8 +22,8 @@ func (v *Verdict) Differs(before, after map[string]string, isTheirs func(name st
 			units = append(units, name)
 		}
 		want, got := below(before, name), below(after, name)
-		delete(want, readme) // it says why the unit stays
-		delete(got, readme)
+		delete(want, ReadmeFile) // it says why the unit stays
+		delete(got, ReadmeFile)
 		if u.Files != nil || u.Gone {
 			want = u.Files
 			maps.DeleteFunc(got, func(file, _ string) bool { return isBeside(file) || isTheirs(path.Join(name, file)) })
@@ -39,11 +39,9 @@ func (v *Verdict) Differs(before, after map[string]string, isTheirs func(name st
 	return ""
 }
 
-const readme = "README.md"
-
 // isBeside reports whether a file in the folder of a unit is not rendered.
 func isBeside(file string) bool {
-	return file == ".agentry/inventory" || file == "hydrator.metadata" || file == readme
+	return file == InventoryFile || file == MetadataFile || file == ReadmeFile
 }
 
 // below returns the files of a folder, by their paths in it.

@@ -84,12 +84,17 @@ func (r *Renderer) fail(format string, args ...any) {
 	r.Err = cmp.Or(r.Err, fmt.Errorf(format, args...))
 }
 
+// parseOptions are those of all pipelines.
+var parseOptions = manifest.Options{Compatibility: manifest.Operator, PassThrough: PassThrough + "."}
+
+// PassThrough is the kind that pipelines pass through.
+const PassThrough = "ServiceAccount"
+
 func (r *Renderer) parse(d Doc) *manifest.Object {
 	if o := r.objects[d]; o != nil {
 		return o
 	}
-	result := manifest.Parse(manifest.File{Path: "x.yaml", Data: []byte(d.Text())},
-		manifest.Options{Compatibility: manifest.Operator, PassThrough: "ServiceAccount."})
+	result := manifest.Parse(manifest.File{Path: "x.yaml", Data: []byte(d.Text())}, parseOptions)
 	if len(result.Objects) != 1 {
 		r.fail("the model writes what cannot be read: %v\n%s", result.Diags, d.Text())
 		return nil

@@ -265,6 +265,7 @@ func (o *oracle) isRenderOfHeads(b *branch) error {
 			return fmt.Errorf("%s: unit %s is not a render of the heads: %w", b.commit, u.Name, err)
 		}
 	}
+	slices.Sort(units)
 	if !slices.Equal(units, b.units) {
 		return fmt.Errorf("%s has the units %v, the heads %v", b.commit, b.units, units)
 	}

@@ -124,7 +124,7 @@ func (p *pipeline) file(remotes []*remote, secret string, interval time.Duration
 	if p.forEach {
 		b.WriteString("  forEach: " + fleetDir + "/*\n")
 	}
-	b.WriteString("  sources:\n")
+	b.WriteString("  passThrough: {kinds: [ServiceAccount]}\n  sources:\n")
 	for _, s := range p.sources {
 		fmt.Fprintf(&b, "  - url: %s\n    ref: {branch: %s}\n    paths: [\"%s\"]\n"+
 			"    webhook: {type: generic, secretFile: %s}\n",

@@ -80,7 +80,7 @@ func (o *oracle) parse(from *remote, commit, dir string) ([]manifest.Result, err
 	for name, text := range files {
 		if manifest.IsManifestPath(strings.TrimPrefix(name, dir+"/")) {
 			out = append(out, manifest.Parse(manifest.File{Path: name, Data: []byte(text)},
-				manifest.Options{Compatibility: manifest.Operator}))
+				manifest.Options{Compatibility: manifest.Operator, PassThrough: "ServiceAccount."}))
 		}
 	}
 	o.parsed[cache] = out
@@ -123,7 +123,7 @@ func (o *oracle) version(b *branch, r record) (heldVersion, error) {
 func only(text, name string, id manifest.ID) *manifest.Object {
 	var out *manifest.Object
 	for _, one := range manifest.Parse(manifest.File{Path: name, Data: []byte(text)},
-		manifest.Options{Compatibility: manifest.Operator}).Objects {
+		manifest.Options{Compatibility: manifest.Operator, PassThrough: "ServiceAccount."}).Objects {
 		if one.ID == id && out != nil {
 			return nil
 		}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/agentry-dev/agentry/test/history"
 )
 
 func decode(text string, into any) error { return json.Unmarshal([]byte(text), into) }
@@ -82,7 +84,7 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 		}
 	}
 	for name, text := range all {
-		if strings.Contains(text, secretBytes) && (!plain || strings.Contains(name, ".agentry/")) {
+		if strings.Contains(text, history.SecretBytes) && (!plain || strings.Contains(name, ".agentry/")) {
 			return fmt.Errorf("%s holds a secret", name)
 		}
 	}

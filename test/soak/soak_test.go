@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/test/history"
 )
 
 func TestMain(m *testing.M) {
@@ -85,25 +86,25 @@ func wrongs() map[string]wrong {
 	instead := func(old, new string) func(string) edit {
 		return func(text string) edit { return write(regexp.MustCompile(old).ReplaceAllString(text, new)) }
 	}
-	unit := "mon/agent/"
+	unit := "a/agent/"
 	return map[string]wrong{
 		"a manifest is another": {file: unit + "agent.statefulset.yaml",
 			text: instead("replicas: 1", "replicas: 2"), want: "is not a render of its inventory"},
 		"a manifest is not there": {file: unit + "agent.statefulset.yaml", text: func(string) edit {
 			return nil
 		}, want: "is not there"},
-		"a unit is not listed": {file: unitsName, text: instead(`"mon/second",`, ``), want: "list of units"},
+		"a unit is not listed": {file: unitsName, text: instead(`,\s*"b/agent"`, ``), want: "list of units"},
 		"a file of nobody": {file: unit + "stale.service.yaml", text: instead("^", "left over"),
 			want: "is in no inventory"},
-		"a secret": {file: "README.md", text: instead("$", secretBytes), want: "holds a secret"},
+		"a secret": {file: "README.md", text: instead("$", history.SecretBytes), want: "holds a secret"},
 		"another base": {file: metadataName, text: instead(`"commit": "....`, `"commit": "0000`),
 			want: "the bases are"},
 		"a base of another pipeline": {file: inventoryName, text: instead(`"pipeline": "p0`, `"pipeline": "p1`),
 			want: "of pipeline"},
 		"an object that was never there": {file: inventoryName,
-			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web", "source": "x", "commit": "0"}], "root"`), want: "is none of the pipeline"},
+			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/a/web", "source": "x", "commit": "0"}], "root"`), want: "is none of the pipeline"},
 		"an object left out": {file: inventoryName,
-			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web"}], "root"`),
+			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/a/web"}], "root"`),
 			want: "is not a render of its inventory"},
 		"another drySha": {file: metadataName, text: instead(`"drySha": "....`, `"drySha": "0000`),
 			want: "drySha"},

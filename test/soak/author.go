@@ -105,6 +105,7 @@ type author struct {
 	first   history.Files
 	fleet   bool // whether folders are added and removed
 	past    []version
+	commits map[string]history.Files // all that were ever made
 	rewinds int
 	when    time.Time
 }
@@ -118,7 +119,8 @@ type version struct {
 const inputsBranch = "main"
 
 func newAuthor(r *remote, random *rand.Rand, clusters int, fleet bool) *author {
-	a := &author{remote: r, rand: random, first: firstInputs(clusters), fleet: fleet, when: time.Unix(1_700_000_000, 0)}
+	a := &author{remote: r, rand: random, first: firstInputs(clusters), fleet: fleet, commits: map[string]history.Files{},
+		when: time.Unix(1_700_000_000, 0)}
 	a.history = history.Author{Rand: random, Sources: []history.Files{maps.Clone(a.first)}, Folder: a.folder}
 	return a
 }
@@ -153,7 +155,8 @@ func (a *author) commit(message string) error {
 	a.when = a.when.Add(time.Minute)
 	commit, err := a.remote.commit(inputsBranch, a.head(), edits, message, a.when)
 	if err == nil {
-		a.past = append(a.past, version{commit, maps.Clone(a.now())})
+		a.commits[commit] = maps.Clone(a.now())
+		a.past = append(a.past, version{commit, a.commits[commit]})
 	}
 	return err
 }

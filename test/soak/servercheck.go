@@ -62,14 +62,14 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 		if plain = plain || p.plain; o.lost(p) || p.next && !o.writes(p) {
 			return nil
 		}
-		if _, there := all[path.Join(p.path, inventoryName)]; !there {
+		if _, there := all[path.Join(p.path, history.InventoryFile)]; !there {
 			continue
 		}
 		b, err := readBranch(p, r, tip)
 		if err != nil {
 			return err
 		}
-		own, err := b.owned(func(unit string) bool {
+		own, err := b.Owned(func(unit string) bool {
 			if !o.lostInventory(p, unit) {
 				return false
 			}
@@ -101,26 +101,7 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 		}
 	}
 	theirs, _ := o.actors.theirs(r, pipelines[0].ref(), tip)
-	return foreign(all, owned, theirs)
-}
-
-// foreign checks that the files that agentry does not own are exactly the foreign files, unchanged.
-func foreign(all map[string]string, owned map[string]bool, theirs map[string]string) error {
-	for name, text := range all {
-		want, foreign := theirs[name]
-		switch {
-		case foreign && text != want:
-			return fmt.Errorf("%s of others is %q, they left %q", name, text, want)
-		case !foreign && !owned[name]:
-			return fmt.Errorf("%s is in no inventory, and of nobody else", name)
-		}
-	}
-	for name := range theirs {
-		if _, there := all[name]; !there {
-			return fmt.Errorf("%s of others is gone", name)
-		}
-	}
-	return nil
+	return history.CheckOwners(all, owned, theirs)
 }
 
 // kept reports whether a file may be missing: an actor removed it, and its unit is held or no longer written.
@@ -190,39 +171,8 @@ func (o *oracle) sample(r *remote, t transaction) error {
 			continue // the first commit of a branch to promote to
 		}
 		o.counts.looked.Add(1)
-		if err := errors.Join(o.payload(b), o.leftOut(b)); err != nil {
+		if err := o.committed(b); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// leftOut checks that a unit leaves out no object that it was rendered from before, because the object should have been
-// held. After rewritten history, the last version may not be available any more.
-func (o *oracle) leftOut(b *branch) error {
-	for _, s := range b.pipeline.sources {
-		if a := o.authors[s.remote]; a.rewinds > 0 && !a.remote.generous {
-			return nil
-		}
-	}
-	parents := b.remote.parents(b.commit)
-	if len(parents) == 0 {
-		return nil
-	}
-	before, err := readBranch(b.pipeline, b.remote, parents[0])
-	if err != nil {
-		return nil // an actor removed it there
-	}
-	for _, h := range b.Held {
-		for _, name := range before.units {
-			if h.Commit != "" || len(h.Units) > 0 && !slices.Contains(h.Units, name) ||
-				!slices.Contains(b.units, name) {
-				continue // payload checks whether a whole unit may be missing
-			}
-			if was, err := before.unit(name); err == nil && slices.Contains(was.Inputs, h.Object) {
-				return fmt.Errorf("%s leaves %s out of %s, which was rendered from it at %s", b.commit, h.Object, name,
-					before.commit)
-			}
 		}
 	}
 	return nil

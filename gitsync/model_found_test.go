@@ -10,20 +10,21 @@ import (
 // TestModelFound repeats histories in which TestModel found something wrong.
 func TestModelFound(t *testing.T) {
 	t.Parallel()
-	const agentA, agentB, jobs = "in/a/agent.yaml", "in/b/agent.yaml", "more/jobs.yaml"
-	at := func(file string, d history.Doc) history.Edit { return history.Edit{File: file, Doc: d} }
+	at := func(file, kind, ns, name string) history.Edit {
+		return history.Edit{File: file, Doc: history.Doc{Kind: kind, Namespace: ns, Name: name}}
+	}
 	set := func(e history.Edit, field string, n int) history.Edit {
 		e.Op, e.Field, e.N = "set", field, n
 		return e
 	}
 	drop := func(e history.Edit) history.Edit { e.Op = "drop"; return e }
-	a, b := at(agentA, history.Doc{Kind: "GrafanaAgent", Namespace: "a", Name: "agent"}), at(agentB,
-		history.Doc{Kind: "GrafanaAgent", Namespace: "b", Name: "agent"})
-	secret, cache := at(jobs, history.Doc{Kind: "Secret", Namespace: "a", Name: "jobs"}), at("in/a/cache.yaml",
-		history.Doc{Kind: "Integration", Namespace: "a", Name: "cache"})
-	secretB := at("more/secrets.yaml", history.Doc{Kind: "Secret", Namespace: "b", Name: "s"})
-	web, db := at("in/a/monitors.yaml", history.Doc{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}), at("in/a/monitors.yaml",
-		history.Doc{Kind: "ServiceMonitor", Namespace: "a", Name: "db"})
+	a, b := at("in/a/agent.yaml", "GrafanaAgent", "a", "agent"), at("in/b/agent.yaml", "GrafanaAgent", "b", "agent")
+	secret, secretB := at("more/jobs.yaml", "Secret", "a", "jobs"), at("more/secrets.yaml", "Secret", "b", "s")
+	cache := at("in/a/cache.yaml", "Integration", "a", "cache")
+	web := at("in/a/monitors.yaml", "ServiceMonitor", "a", "web")
+	db := at("in/a/monitors.yaml", "ServiceMonitor", "a", "db")
+	other := at("in/new.yaml", "GrafanaAgent", "a", "other")
+	other.Op, other.Doc.Sel = "add", 1
 	plaintext, pass, orphan := history.Edit{Op: "stage", N: 1}, history.Edit{Op: "pass"}, history.Edit{Op: "orphan"}
 	for name, edits := range map[string][]history.Edit{
 		"a Secret that is left out is none of the unit's inputs": {orphan, set(secret, "fault", 4), pass,
@@ -35,11 +36,11 @@ func TestModelFound(t *testing.T) {
 			orphan, set(secretB, "fault", 3), pass, set(secretB, "fault", 0), set(secretB, "nokey", 1),
 			set(b, "rev", 1), pass},
 		"what vanished while nobody knows the base is not deleted later": {
-			history.Edit{Op: "force", N: 0, Field: "forget"}, set(db, "fault", 1), set(b, "rev", 1), pass, set(b, "rev", 2),
+			{Op: "force", N: 0, Field: "forget"}, set(db, "fault", 1), set(b, "rev", 1), pass, set(b, "rev", 2),
 			pass},
 		"a unit that is new when an object breaks that was wrong before": {
 			set(cache, "fault", 4), set(a, "rev", 1), pass, set(cache, "fault", 1),
-			{Op: "add", File: "in/new.yaml", Doc: history.Doc{Kind: "GrafanaAgent", Namespace: "a", Name: "other", Sel: 1}}, pass},
+			other, pass},
 		"a deletion while a path is missing for long": {
 			{Op: "remove", File: "more/secrets.yaml"}, drop(secret), set(b, "rev", 1), pass, drop(cache), pass},
 		"a unit that is paused keeps what is held for it": {

@@ -54,7 +54,8 @@ type stageKind struct {
 const maxUses = 200
 
 func newHistoryRunner(t testing.TB) *historyRunner {
-	l := &historyRunner{t: t, server: newModelServer(t), stages: map[stageKind]*stage{}, renderer: history.NewRenderer()}
+	l := &historyRunner{t: t, server: newModelServer(t), stages: map[stageKind]*stage{},
+		renderer: history.NewRenderer()}
 	t.Cleanup(l.reset)
 	return l
 }

@@ -258,8 +258,7 @@ func (b *Branch) record(r Record, at Documents) ([]record, error) {
 			return nil, fmt.Errorf("its source %s is none of the pipeline", r.Source)
 		}
 		files := at(out.source, r.Commit)
-		text := files.Texts()[r.Path]
-		if blob := plumbing.ComputeHash(plumbing.BlobObject, []byte(text)).String(); blob != r.Blob {
+		if blob := plumbing.ComputeHash(plumbing.BlobObject, []byte(files.text(r.Path))).String(); blob != r.Blob {
 			return nil, fmt.Errorf("%s of %s has the blob %s, not %s", r.Path, r.Commit, blob, r.Blob)
 		}
 		for _, d := range files[r.Path] {
@@ -303,10 +302,11 @@ func (b *Branch) source(p Place) int {
 
 // Differs says how a branch describes itself otherwise than a model expects; "" if it does not.
 func (s State) Differs(got State) string {
-	if diff := cmp.Diff(s.lines(), got.lines()); diff != "" {
-		return "what the branch says of itself; -want +got:\n" + diff
+	want, is := s.lines(), got.lines()
+	if slices.Equal(want, is) {
+		return ""
 	}
-	return ""
+	return "what the branch says of itself; -want +got:\n" + cmp.Diff(want, is)
 }
 
 // lines are what a branch says of units and versions.

@@ -68,14 +68,18 @@ func (f Files) take(file string, i int) Doc {
 // Texts are the contents of the files.
 func (f Files) Texts() map[string]string {
 	out := map[string]string{}
-	for name, docs := range f {
-		var texts []string
-		for _, d := range docs {
-			texts = append(texts, d.Text())
-		}
-		out[name] = strings.Join(texts, "---\n")
+	for name := range f {
+		out[name] = f.text(name)
 	}
 	return out
+}
+
+func (f Files) text(name string) string {
+	var texts []string
+	for _, d := range f[name] {
+		texts = append(texts, d.Text())
+	}
+	return strings.Join(texts, "---\n")
 }
 
 // Apply makes an edit of documents, and reports whether it is one.
@@ -144,8 +148,8 @@ type Author struct {
 	last int // the last number of a version
 }
 
-// Beginning returns the sources with which histories begin: the first has two agents with their objects, at the paths in
-// and more, the second has objects that one of the agents selects.
+// Beginning returns the sources with which histories begin. The first has two agents with their objects, at the paths
+// in and more; the second has objects that one of the agents selects.
 func Beginning() []Files {
 	first := Files{
 		"in/a/cache.yaml": {{Kind: "Integration", Namespace: "a", Name: "cache", Inst: "a/main"}},
@@ -161,8 +165,8 @@ func Beginning() []Files {
 			{Kind: "ServiceMonitor", Namespace: ns, Name: "db", Tier: 1}}
 		first["in/"+ns+"/space.yaml"] = []Doc{{Kind: "Namespace", Name: ns, Team: true}}
 	}
-	first.Add("in/a/agent.yaml", Doc{Kind: "MetricsInstance", Namespace: "a", Name: "second", Tier: 2, Sel: 1, Wide: true,
-		Jobs: "jobs"})
+	first.Add("in/a/agent.yaml", Doc{Kind: "MetricsInstance", Namespace: "a", Name: "second", Tier: 2, Sel: 1,
+		Wide: true, Jobs: "jobs"})
 	return []Files{first, {
 		"in/c.yaml": {{Kind: "Integration", Namespace: "c", Name: "shared", Addr: 1},
 			{Kind: "ServiceMonitor", Namespace: "a", Name: "far", CA: "ca"},

@@ -49,7 +49,8 @@ func newView(all docs, gone map[manifest.ID]bool, agent manifest.ID, plain bool)
 	for _, i := range v.instances {
 		for _, id := range slices.SortedFunc(maps.Keys(all), manifest.ID.Compare) {
 			d, space := all[id], all[manifest.ID{Kind: "Namespace", Name: id.Namespace}]
-			if d.Kind == "ServiceMonitor" && selects(i, d) && (i.Wide && space.Team || !i.Wide && d.Namespace == i.Namespace) {
+			isNear := i.Wide && space.Team || !i.Wide && d.Namespace == i.Namespace
+			if d.Kind == "ServiceMonitor" && selects(i, d) && isNear {
 				v.monitors[i.ID()] = append(v.monitors[i.ID()], d)
 			}
 		}

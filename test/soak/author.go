@@ -119,8 +119,8 @@ type version struct {
 const inputsBranch = "main"
 
 func newAuthor(r *remote, random *rand.Rand, clusters int, fleet bool) *author {
-	a := &author{remote: r, rand: random, first: firstInputs(clusters), fleet: fleet, commits: map[string]history.Files{},
-		when: time.Unix(1_700_000_000, 0)}
+	a := &author{remote: r, rand: random, first: firstInputs(clusters), fleet: fleet,
+		commits: map[string]history.Files{}, when: time.Unix(1_700_000_000, 0)}
 	a.history = history.Author{Rand: random, Sources: []history.Files{maps.Clone(a.first)}, Folder: a.folder}
 	return a
 }

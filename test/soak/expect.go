@@ -27,9 +27,11 @@ func (o *oracle) documents(p *pipeline) history.Documents {
 			return nil
 		}
 		out := history.Files{}
-		for name, docs := range all {
-			if slices.ContainsFunc(p.sources[i].paths, func(dir string) bool { return strings.HasPrefix(name, dir+"/") }) {
-				out[name] = docs
+		for _, dir := range p.sources[i].paths {
+			for name, docs := range all {
+				if strings.HasPrefix(name, dir+"/") {
+					out[name] = docs
+				}
 			}
 		}
 		return out
@@ -219,7 +221,8 @@ func (o *oracle) leavesNothingOut(b *branch) error {
 		for _, name := range b.Units {
 			if u, err := b.Unit(name); err == nil && r.Commit == "" && slices.Contains(u.Inputs, r.Object) &&
 				(len(r.Units) == 0 || slices.Contains(r.Units, name)) {
-				return fmt.Errorf("the inventory says that %s is left out, and unit %s is rendered from it", r.Object, name)
+				return fmt.Errorf("%s is left out, says the inventory, and unit %s is rendered from it", r.Object,
+					name)
 			}
 		}
 	}

@@ -184,25 +184,24 @@ func (o *oracle) read(p *pipeline, r *remote, commit string) (*branch, error) {
 
 // atRest checks that a pass would leave a branch as it is, and its proposal if it has one.
 func (o *oracle) atRest(b *branch) error {
-	p, before := b.pipeline, b
+	p, from := b.pipeline, b.commit
 	if err := errors.Join(b.CheckUnits(), o.leavesNothingOut(b)); err != nil && o.writes(p) {
 		return fmt.Errorf("%s: %w", b.commit, err)
 	}
+	if p.next {
+		from = b.remote.tip(p.ref())
+	}
+	before, err := o.read(p, b.remote, from)
+	if before == nil || !o.writes(p) && (p.next || len(o.tampered(p)) > 0) {
+		return err
+	}
 	now := o.heads(p)
-	switch {
-	case !o.writes(p) && (p.next || len(o.tampered(p)) > 0):
-		return nil
-	case !o.writes(p): // then it is as it was written
+	if !o.writes(p) { // then it is as it was written
 		is, err := o.state(b)
 		if err != nil {
 			return err
 		}
 		now = is.Base
-	case p.next:
-		var err error
-		if before, err = o.read(p, b.remote, b.remote.tip(p.ref())); before == nil {
-			return err
-		}
 	}
 	return o.expect(before, b, now, func(_ *history.Model, v *history.Verdict) string {
 		if o.clean && o.runs(p) && !v.IsGood() {

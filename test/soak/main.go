@@ -3,9 +3,9 @@
 // happen: processes are killed and stopped, caches are lost, damaged and full, remotes refuse, hang,
 // crawl and reset, hooks reject, and pipeline files break.
 //
-// Then the faults end, and an oracle checks every output branch with the model of test/history: a sample
-// of the commits of replicas must be what a pass makes of their parents, and a pass over the heads would
-// leave each branch as it is. Metadata, lock files and notes must agree. No foreign file may have changed,
+// Then the faults end, and an oracle checks every output branch with the model of test/history: each
+// commit of a replica must be what a pass makes of its parent, and a pass over the heads would leave each
+// branch as it is. Metadata, lock files and notes must agree. No foreign file may have changed,
 // no stale file of agentry be left, and no commit be lost. Replicas that start without caches must find
 // nothing to do. At the end all objects are corrected, and nothing may be held.
 //

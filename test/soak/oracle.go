@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path"
 	"slices"
 
@@ -17,7 +16,6 @@ import (
 // oracle checks the output branches.
 type oracle struct {
 	*testbed
-	rand     *rand.Rand
 	renderer *history.Renderer
 	clean    bool // all objects are correct, and all proposals merged
 	// refused has the pipelines that write nothing now, according to their replicas, so that manual changes stay.
@@ -26,7 +24,7 @@ type oracle struct {
 
 // ask checks everything.
 func (w *testbed) ask(ctx context.Context, clean bool) error {
-	o := &oracle{testbed: w, rand: w.random(whoAsks), renderer: history.NewRenderer(), clean: clean,
+	o := &oracle{testbed: w, renderer: history.NewRenderer(), clean: clean,
 		refused: map[string]bool{}}
 	var errs []error
 	if clean {

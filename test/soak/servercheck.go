@@ -133,24 +133,15 @@ func (o *oracle) server(r *remote) error {
 	r.checked = len(all)
 	for _, t := range fresh {
 		o.counts.moved.Add(1)
-		if err := o.move(r, t); err != nil {
-			return fmt.Errorf("%s: %s was moved from %s to %s: %w", r.dir, t.ref, t.old, t.new, err)
-		}
-	}
-	o.rand.Shuffle(len(fresh), func(i, j int) { fresh[i], fresh[j] = fresh[j], fresh[i] })
-	for _, t := range fresh[:min(len(fresh), samples)] {
-		if err := o.sample(r, t); err != nil {
+		if err := errors.Join(o.move(r, t), o.pushed(r, t)); err != nil {
 			return fmt.Errorf("%s: %s was moved from %s to %s: %w", r.dir, t.ref, t.old, t.new, err)
 		}
 	}
 	return nil
 }
 
-// samples is the number of commits to check in each remote, of the commits that replicas made since the last check.
-const samples = 20
-
-// sample checks the payload that a replica pushed to an output branch.
-func (o *oracle) sample(r *remote, t transaction) error {
+// pushed checks the commit that a replica pushed to an output branch.
+func (o *oracle) pushed(r *remote, t transaction) error {
 	for _, p := range o.outputs() {
 		if o.repos[p.output] != r || p.rendered() != t.ref {
 			continue

@@ -55,7 +55,7 @@ func (c *counts) String() string {
 		{&c.configs, "pipeline files rewritten"}, {&c.edits, "edits of outputs"},
 		{&c.rewrites, "outputs deleted or rewritten"}, {&c.merges, "proposals merged"},
 		{&c.moved, "refs moved by replicas"}, {&c.rendered, "output branches checked"},
-		{&c.looked, "older commits checked"}, {&c.units, "units expected"},
+		{&c.looked, "commits of replicas checked"}, {&c.units, "units expected"},
 		{&c.versions, "held versions found"},
 	} {
 		parts = append(parts, fmt.Sprintf("%d %s", one.n.Load(), one.what))
@@ -109,7 +109,6 @@ const (
 	whoFaults
 	whoActors
 	whoConfig
-	whoAsks
 	whoWrites
 	whoAuthor
 )

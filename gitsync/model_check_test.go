@@ -57,7 +57,7 @@ func (m *model) diff(v *history.Verdict, report *gitsync.Report, after tree) str
 // check checks what holds of every pass.
 func (m *model) check(v *history.Verdict, report *gitsync.Report, after tree, tip plumbing.Hash) {
 	m.checkCommit(report, after, tip)
-	m.checkBytes(report, after)
+	m.checkMessages(report)
 	m.checkHeld(v, report)
 	m.checkCost(v)
 }
@@ -93,7 +93,7 @@ func (m *model) checkBranch(after map[string]string) {
 		err = history.CheckOwners(after, owned, texts(m.foreign))
 	}
 	st, wrong := b.State(func(source int, commit string) history.Files { return m.commits[source][commit] })
-	if err := errors.Join(err, b.CheckMetadata(), b.CheckUnits(), wrong); err != nil {
+	if err := errors.Join(err, history.CheckSecrets(after, m.Plain), b.CheckMetadata(), b.CheckUnits(), wrong); err != nil {
 		m.fail("branch: %v", err)
 	} else if diff := m.State.Differs(st); diff != "" {
 		m.fail("state: %s", diff)
@@ -111,15 +111,8 @@ func manifests(files tree) tree {
 	return out
 }
 
-// checkBytes looks for secrets where none may be: beside what is rendered under the policy
-// plaintext.
-func (m *model) checkBytes(report *gitsync.Report, after tree) {
-	for name, e := range after {
-		beside := strings.Contains("/"+name, "/.agentry/")
-		if report.Commit != "" && (beside || !m.Plain) && strings.Contains(e.text, history.SecretBytes) {
-			m.fail("secret: %s holds its bytes", name)
-		}
-	}
+// checkMessages looks for secrets in what the pass says.
+func (m *model) checkMessages(report *gitsync.Report) {
 	for _, d := range report.Diags {
 		if strings.Contains(d.String()+d.Hint, history.SecretBytes) {
 			m.fail("secret: its bytes are in a message: %s", d)

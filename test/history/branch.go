@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
@@ -195,6 +196,16 @@ func CheckOwners(all map[string]string, owned map[string]bool, theirs map[string
 	for name := range theirs {
 		if _, there := all[name]; !there {
 			return fmt.Errorf("%s of others is gone", name)
+		}
+	}
+	return nil
+}
+
+// CheckSecrets checks that no secret is in the files, except in those that are rendered if secrets may be in clear.
+func CheckSecrets(files map[string]string, plain bool) error {
+	for name, text := range files {
+		if strings.Contains(text, SecretBytes) && (!plain || strings.Contains("/"+name, "/.agentry/")) {
+			return fmt.Errorf("%s holds a secret", name)
 		}
 	}
 	return nil

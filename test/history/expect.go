@@ -41,7 +41,7 @@ type place struct {
 	path   string
 }
 
-// seen is what a pass sees of the sources.
+// observation is what a pass sees of the sources.
 type observation struct {
 	now, base []Files // base has nil for what cannot be had
 	objects   docs    // those that can be read

@@ -203,7 +203,7 @@ type unitModel struct {
 	left  map[manifest.ID]bool
 }
 
-// newJudge begins with all objects, without those that are left out for an error.
+// newUnitModel begins with all objects, without those that are left out for an error.
 func newUnitModel(agent manifest.ID, all docs, left map[manifest.ID]bool, last last, plain bool) *unitModel {
 	j := &unitModel{agent: agent, all: all, last: last, plain: plain, left: maps.Clone(left)}
 	j.held, j.replace = map[manifest.ID]bool{}, docs{}

@@ -83,10 +83,8 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 			owned[path.Join(p.path, name)] = true
 		}
 	}
-	for name, text := range all {
-		if strings.Contains(text, history.SecretBytes) && (!plain || strings.Contains(name, ".agentry/")) {
-			return fmt.Errorf("%s holds a secret", name)
-		}
+	if err := history.CheckSecrets(all, plain); err != nil {
+		return err
 	}
 	for name := range owned {
 		if _, there := all[name]; !there && !o.kept(pipelines, name) {

@@ -93,7 +93,8 @@ func (m *model) checkBranch(after map[string]string) {
 		err = history.CheckOwners(after, owned, texts(m.foreign))
 	}
 	st, wrong := b.State(func(source int, commit string) history.Files { return m.commits[source][commit] })
-	if err := errors.Join(err, history.CheckSecrets(after, m.Plain), b.CheckMetadata(), b.CheckUnits(), wrong); err != nil {
+	err = errors.Join(err, wrong, b.CheckMetadata(), b.CheckUnits(), history.CheckSecrets(after, m.Plain))
+	if err != nil {
 		m.fail("branch: %v", err)
 	} else if diff := m.State.Differs(st); diff != "" {
 		m.fail("state: %s", diff)

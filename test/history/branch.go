@@ -16,7 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// The formats of docs/output-branch.md, declared again so that the model does not rely on the code that it checks.
+// The formats of docs/output-branch-reference.md, declared again so that the model does not rely on the code that it
+// checks.
 
 // The files in which a branch describes itself.
 const (

@@ -2,6 +2,7 @@ package gitsync_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,13 +13,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/test/history"
 )
 
 // match compares what the pass did with the verdict.
-func (m *model) match(v *verdict, report *gitsync.Report, after tree) {
+func (m *model) match(v *history.Verdict, report *gitsync.Report, after tree) {
 	if diff := m.diff(v, report, after); diff != "" {
 		m.fail("payload: %s\n%s", diff, outcome(report))
 	}
@@ -43,74 +44,20 @@ func outcome(report *gitsync.Report) string {
 }
 
 // diff compares the payload on the branch with a verdict.
-func (m *model) diff(v *verdict, report *gitsync.Report, after tree) string {
-	if v.refused {
+func (m *model) diff(v *history.Verdict, report *gitsync.Report, after tree) string {
+	if v.Refused {
 		if report.Commit != "" || !slices.Contains(codes(report, diag.Error), string(diag.SecretsHeld)) {
 			return fmt.Sprintf("a commit that leaves old secrets is not refused: %q", report.Commit)
 		}
 		return ""
 	}
-	var units []string
-	for _, name := range slices.Sorted(maps.Keys(v.units)) {
-		u := v.units[name]
-		if !u.gone {
-			units = append(units, name)
-		}
-		want, got := below(m.before, name), below(after, name)
-		delete(want, "README.md") // says why
-		delete(got, "README.md")
-		if u.files != nil || u.gone {
-			want, got = plain(u.files), m.payload(after, name)
-		}
-		if d := cmp.Diff(want, got, cmp.AllowUnexported(entry{})); d != "" {
-			return fmt.Sprintf("unit %s should be %s; -want +got:\n%s", name, u, d)
-		}
-	}
-	root, there := after[generator.KustomizationFile]
-	if want := string(generator.Kustomization(units)); root.text != want && (there || len(units) > 0) {
-		return "the list of units; -want +got:\n" + cmp.Diff(want, root.text)
-	}
-	return ""
-}
-
-// String is what the model says of a unit.
-func (u *expected) String() string {
-	words := "rendered"
-	switch {
-	case u.gone:
-		words = "absent"
-	case u.paused:
-		words = "left alone, as it is paused"
-	case u.keep:
-		words = fmt.Sprintf("kept for errors of %v", slices.Collect(maps.Keys(u.blamed)))
-	}
-	for id, d := range u.replace {
-		words += fmt.Sprintf(", %s as %s", id, d)
-	}
-	for id := range u.held {
-		if _, stands := u.replace[id]; !stands {
-			words += fmt.Sprintf(", without %s", id)
-		}
-	}
-	return words
-}
-
-// payload is what is ours in the folder of a unit.
-func (m *model) payload(files tree, unit string) tree {
-	out := below(files, unit)
-	for name := range out {
-		if _, theirs := m.foreign[unit+"/"+name]; theirs || name == ".agentry/inventory" ||
-			name == "hydrator.metadata" || name == "README.md" {
-			delete(out, name)
-		}
-	}
-	return out
+	return v.Differs(m.Before, texts(after), func(name string) bool { _, theirs := m.foreign[name]; return theirs })
 }
 
 // check checks what holds of every pass.
-func (m *model) check(v *verdict, report *gitsync.Report, after tree, tip plumbing.Hash) {
+func (m *model) check(v *history.Verdict, report *gitsync.Report, after tree, tip plumbing.Hash) {
 	m.checkCommit(report, after, tip)
-	m.checkBytes(report, after)
+	m.checkMessages(report)
 	m.checkHeld(v, report)
 	m.checkCost(v)
 }
@@ -132,10 +79,25 @@ func (m *model) checkCommit(report *gitsync.Report, after tree, before plumbing.
 	if !before.IsZero() && maps.Equal(manifests(m.before), manifests(after)) {
 		m.fail("commit: there is no change in %s: %v", report.Commit, report.Changes)
 	}
-	for name, e := range m.foreign {
-		if after[name] != e {
-			m.fail("foreign: %s is %+v, was %+v", name, after[name], e)
-		}
+}
+
+// checkBranch checks what the branch says of itself after a commit.
+func (m *model) checkBranch(after map[string]string) {
+	b, err := history.ReadBranch(after)
+	if err != nil {
+		m.fail("branch: %v", err)
+		return
+	}
+	owned, err := b.Owned(func(string) bool { return false })
+	if err == nil {
+		err = history.CheckOwners(after, owned, texts(m.foreign))
+	}
+	st, wrong := b.State(func(source int, commit string) history.Files { return m.commits[source][commit] })
+	err = errors.Join(err, wrong, b.CheckMetadata(), b.CheckUnits(), history.CheckSecrets(after, m.Plain))
+	if err != nil {
+		m.fail("branch: %v", err)
+	} else if diff := m.State.Differs(st); diff != "" {
+		m.fail("state: %s", diff)
 	}
 }
 
@@ -150,35 +112,24 @@ func manifests(files tree) tree {
 	return out
 }
 
-// checkBytes looks for secrets where none may be: beside what is rendered under the policy
-// plaintext.
-func (m *model) checkBytes(report *gitsync.Report, after tree) {
-	for name, e := range after {
-		beside := strings.Contains("/"+name, "/.agentry/")
-		if report.Commit != "" && (beside || !m.in.plain) && strings.Contains(e.text, secretBytes) {
-			m.fail("secret: %s holds its bytes", name)
-		}
-	}
+// checkMessages looks for secrets in what the pass says.
+func (m *model) checkMessages(report *gitsync.Report) {
 	for _, d := range report.Diags {
-		if strings.Contains(d.String()+d.Hint, secretBytes) {
+		if strings.Contains(d.String()+d.Hint, history.SecretBytes) {
 			m.fail("secret: its bytes are in a message: %s", d)
 		}
 	}
 }
 
 // checkCost checks that history is read only if something is wrong.
-func (m *model) checkCost(v *verdict) {
-	good := len(v.unread) == 0 && len(v.seen.unread)+len(v.seen.missing) == 0 && !m.in.away
-	for _, u := range v.units {
-		good = good && !u.keep && len(u.held) == 0
-	}
-	if good && m.server.asked > 0 {
+func (m *model) checkCost(v *history.Verdict) {
+	if v.IsGood() && !m.in.away && m.server.asked > 0 {
 		m.fail("cost: %d commits were fetched though all is good", m.server.asked)
 	}
 }
 
 // again checks that nothing is left to do, and reports whether that is so.
-func (m *model) again(v *verdict, report *gitsync.Report) bool {
+func (m *model) again(v *history.Verdict, report *gitsync.Report) bool {
 	second, err := m.long.Pass(context.Background())
 	if err != nil || second.Commit != "" {
 		m.fail("again: a second pass made commit %q: %v %v", second.Commit, second.Changes, err)
@@ -186,12 +137,12 @@ func (m *model) again(v *verdict, report *gitsync.Report) bool {
 	}
 	was, is := heldBy(report), heldBy(second)
 	for id, units := range was { // what a unit does not have is new the next time
-		if len(units) == 1 && v.units[units[0]].gone {
+		if len(units) == 1 && v.Units[units[0]].Gone {
 			delete(was, id)
 			delete(is, id)
 		}
 	}
-	for id := range v.vague {
+	for id := range v.Vague {
 		delete(was, id.String())
 		delete(is, id.String())
 	}
@@ -220,12 +171,12 @@ func (m *model) replica(report *gitsync.Report, fork *remote) {
 }
 
 // checkHeld compares what is reported as held with the verdict.
-func (m *model) checkHeld(v *verdict, report *gitsync.Report) {
+func (m *model) checkHeld(v *history.Verdict, report *gitsync.Report) {
 	want, got := map[string][]string{}, heldBy(report)
-	for id, units := range v.held {
+	for id, units := range v.Held {
 		want[id.String()] = slices.Sorted(maps.Keys(units))
 	}
-	for id := range v.vague {
+	for id := range v.Vague {
 		delete(want, id.String())
 		delete(got, id.String())
 	}

@@ -14,19 +14,19 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/test/history"
 )
 
 // historyRunner runs histories, one after the other.
 type historyRunner struct {
-	t      testing.TB
-	server *modelServer
-	stages map[stageKind]*stage
-	*renderer
+	t        testing.TB
+	server   *modelServer
+	stages   map[stageKind]*stage
+	renderer *history.Renderer
 }
 
 // stage is a fleet that was rendered once, in which histories begin. They share the remotes
@@ -38,7 +38,8 @@ type stage struct {
 	refs    []map[string]plumbing.Hash
 	options gitsync.Options
 	long    *gitsync.Syncer
-	state   state
+	state   history.State
+	commits []map[string]history.Files // of each source
 	uses    int
 }
 
@@ -53,7 +54,8 @@ type stageKind struct {
 const maxUses = 200
 
 func newHistoryRunner(t testing.TB) *historyRunner {
-	l := &historyRunner{t: t, server: newModelServer(t), stages: map[stageKind]*stage{}, renderer: newRenderer()}
+	l := &historyRunner{t: t, server: newModelServer(t), stages: map[stageKind]*stage{},
+		renderer: history.NewRenderer()}
 	t.Cleanup(l.reset)
 	return l
 }
@@ -63,7 +65,7 @@ func (l *historyRunner) reset() {
 	for kind := range l.stages {
 		l.closeStage(kind)
 	}
-	l.renderer = newRenderer()
+	l.renderer = history.NewRenderer()
 }
 
 func (l *historyRunner) closeStage(kind stageKind) {
@@ -90,22 +92,20 @@ func (l *historyRunner) stage(kind stageKind) *stage {
 	if l.stages[kind] != nil {
 		l.closeStage(kind)
 	}
-	if len(l.files) > maxRendered {
-		l.renderer = newRenderer()
+	if l.renderer.IsFull() {
+		l.renderer = history.NewRenderer()
 	}
 	l.server.reset()
 	s := &stage{kind: kind, remotes: []*remote{l.server.host.add("first"), l.server.host.add("second")}}
 	s.options = gitsync.Options{CacheDir: l.cache(), Version: "v0.0.0-test", Repo: repo.Options{Depth: kind.depth}}
-	s.state.base = make([]sourceFiles, len(s.remotes))
+	s.commits = []map[string]history.Files{{}, {}}
+	s.state.Base = make([]history.Files, len(s.remotes))
 	l.stages[kind] = s
 	m := l.newModel(s)
-	for _, e := range beginning() {
-		m.in.apply(e, nil)
-	}
 	if !m.pass() {
 		l.t.Fatal("the inputs with which histories begin: ", m.wrong)
 	}
-	s.long, s.state = m.long, m.state
+	s.long, s.state, s.commits = m.long, m.State, m.commits
 	for _, r := range s.remotes {
 		s.refs = append(s.refs, maps.Clone(r.refs))
 	}
@@ -115,16 +115,16 @@ func (l *historyRunner) stage(kind stageKind) *stage {
 // model is a history under way.
 type model struct {
 	*historyRunner
-	stage    *stage
-	in       modelInputs
-	state    state
-	past     [][]sourceFiles // what passes saw
-	before   tree            // the output branch
-	foreign  tree            // files of others there
-	lostBase map[int]bool    // sources that have lost the base
-	epochs   []int           // how often a source has lost what was before
-	edited   bool            // somebody edited the output branch since the last commit
-	wrong    []string        // what was found
+	stage *stage
+	in    modelInputs
+	history.Model
+	past     [][]history.Files          // what passes saw
+	commits  []map[string]history.Files // of each source
+	before   tree                       // the output branch
+	foreign  tree                       // files of others there
+	lostBase map[int]bool               // sources that have lost the base
+	edited   bool                       // somebody edited the output branch since the last commit
+	wrong    []string                   // what was found
 
 	minute   int
 	pipeline pipeline.Pipeline
@@ -134,7 +134,7 @@ type model struct {
 
 // run makes the edits of a history, and returns what was wrong after the first pass for
 // which something was.
-func (l *historyRunner) run(edits []edit) []string {
+func (l *historyRunner) run(edits []history.Edit) []string {
 	s := l.stage(kindOf(edits))
 	l.server.reset()
 	for i, r := range s.remotes {
@@ -142,12 +142,9 @@ func (l *historyRunner) run(edits []edit) []string {
 		l.server.host.serve(r)
 	}
 	m := l.newModel(s)
-	for _, e := range beginning() {
-		m.in.apply(e, nil)
-	}
 	m.past = append(m.past, snapshot(m.in.sources))
 	for _, e := range edits {
-		if e.op != "pass" {
+		if e.Op != "pass" {
 			m.in.apply(e, m.past)
 		} else if !m.pass() {
 			break
@@ -159,18 +156,13 @@ func (l *historyRunner) run(edits []edit) []string {
 	return m.wrong
 }
 
-func kindOf(edits []edit) stageKind {
-	i := slices.IndexFunc(edits, func(e edit) bool { return e.op == "stage" })
-	if i < 0 {
-		return stageKind{}
-	}
-	return stageKind{plain: edits[i].n&1 > 0, depth: edits[i].n & 2 / 2}
-}
-
 func (l *historyRunner) newModel(s *stage) *model {
-	m := &model{historyRunner: l, stage: s, in: newInputs(), foreign: tree{}, lostBase: map[int]bool{},
-		epochs: make([]int, len(s.remotes)), state: s.state, minute: 10}
-	m.in.plain = s.kind.plain
+	m := &model{historyRunner: l, stage: s, in: newInputs(), foreign: tree{}, lostBase: map[int]bool{}, minute: 10}
+	m.Model = history.Model{Renderer: l.renderer, State: s.state, Epochs: make([]int, len(s.remotes))}
+	for _, commits := range s.commits {
+		m.commits = append(m.commits, maps.Clone(commits))
+	}
+	m.in.settings.Plain = s.kind.plain
 	m.pipeline = pipeline.Pipeline{
 		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "test"},
 		Spec: pipeline.Spec{Compatibility: manifest.Operator, Output: pipeline.Output{Branch: "env"},
@@ -204,20 +196,19 @@ func (m *model) syncer(o gitsync.Options) *gitsync.Syncer {
 	return s
 }
 
+// modelPaths are the paths of the sources, as the pipeline names them.
+var modelPaths = [][]string{{"in", "more"}, {"in"}}
+
 // setPipeline writes the pipeline as the edits want it, and reports whether that is news.
 func (m *model) setPipeline() bool {
-	spec := &m.pipeline.Spec
-	secrets, operator := spec.Secrets.Policy, spec.Operator
-	spec.Secrets.Policy, spec.Operator.AgentSelector = secretref.Reference, ""
-	if m.in.plain {
-		spec.Secrets.Policy = secretref.Plaintext
-	}
-	if m.in.chosen {
+	was := m.Pipeline
+	m.Pipeline = m.in.settings
+	spec, options := &m.pipeline.Spec, m.Options()
+	spec.Secrets.Policy, spec.Operator.Labels, spec.Operator.AgentSelector = options.Secrets, options.OperatorLabels, ""
+	if m.Chosen {
 		spec.Operator.AgentSelector = "tier=t0"
 	}
-	spec.Operator.Labels = map[string]string{"label": fmt.Sprint(m.in.label)}
-	return secrets != spec.Secrets.Policy || operator.AgentSelector != spec.Operator.AgentSelector ||
-		operator.Labels["label"] != spec.Operator.Labels["label"]
+	return was.Plain != m.Plain || was.Label != m.Label || was.Chosen != m.Chosen
 }
 
 func (m *model) fail(format string, args ...any) {
@@ -243,12 +234,13 @@ func (m *model) pass() bool {
 	m.past = append(m.past, snapshot(m.in.sources))
 	output := m.stage.remotes[0]
 	m.before = output.read("env")
+	m.Before = texts(m.before)
 	v := m.expect()
 	tip, fork := output.tip("env"), output.fork()
 	m.server.asked = 0
 	report, err := m.long.Pass(context.Background())
 	if err != nil {
-		if !m.in.away || m.state.base[1] != nil || output.tip("env") != tip {
+		if !m.in.away || m.State.Base[1] != nil || output.tip("env") != tip {
 			m.fail("pass: %v", err)
 		}
 		return len(m.wrong) == 0
@@ -261,13 +253,41 @@ func (m *model) pass() bool {
 		}
 		if report.Commit != "" {
 			m.edited = false
-			m.state.commit(v, m)
+			m.Commit(v)
+			m.checkBranch(texts(after))
 			m.found()
 		}
 		settled = m.again(v, report)
 	}
 	m.in.replica = false
 	return len(m.wrong) == 0 && settled
+}
+
+// expect says what the next pass does.
+func (m *model) expect() *history.Verdict {
+	now, base := snapshot(m.in.sources), slices.Clone(m.State.Base)
+	if m.in.away {
+		now[1] = base[1]
+	}
+	for i := range m.lostBase {
+		if i == 0 || !m.in.away { // who is away is at its base
+			base[i] = nil
+		}
+	}
+	v := m.Expect(now, base)
+	if m.renderer.Err != nil {
+		m.fail("model: %v", m.renderer.Err)
+	}
+	return v
+}
+
+// texts are the contents of files.
+func texts(files tree) map[string]string {
+	out := map[string]string{}
+	for name, e := range files {
+		out[name] = e.text
+	}
+	return out
 }
 
 // touchIndex leaves the index for the next process as it is, or damages it, or puts an older one in its place.
@@ -298,8 +318,8 @@ func (m *model) touchIndex(n int) {
 	}
 }
 
-func snapshot(sources []sourceFiles) []sourceFiles {
-	out := make([]sourceFiles, len(sources))
+func snapshot(sources []history.Files) []history.Files {
+	out := make([]history.Files, len(sources))
 	for i := range sources {
 		out[i] = maps.Clone(sources[i])
 	}
@@ -314,22 +334,17 @@ func (m *model) push() {
 			delete(r.refs, "refs/heads/main")
 			if m.server.forgetful[r.name] = m.in.forgetful; m.in.forgetful {
 				m.lostBase[i] = true
-				m.epochs[i]++
+				m.Epochs[i]++
 			}
 		}
 		if len(m.past) > 0 && !forced && maps.EqualFunc(m.past[len(m.past)-1][i], m.in.sources[i], slices.Equal) {
 			continue
 		}
 		files := tree{"in/.keep": {text: "x"}}
-		for name, list := range m.in.sources[i] {
-			var texts []string
-			for _, d := range list {
-				texts = append(texts, d.text())
-			}
-			files[name] = entry{text: strings.Join(texts, "---\n")}
-		}
+		maps.Copy(files, plain(m.in.sources[i].Texts()))
 		m.minute++
-		r.commit("main", files, m.minute, fmt.Sprint("Change ", len(m.past)))
+		commit := r.commit("main", files, m.minute, fmt.Sprint("Change ", len(m.past)))
+		m.commits[i][commit.String()] = maps.Clone(m.in.sources[i])
 	}
 	m.in.rewound = nil
 }
@@ -338,7 +353,8 @@ func (m *model) push() {
 func (m *model) touchOutput() {
 	if m.in.orphan {
 		delete(m.stage.remotes[0].refs, "refs/heads/env")
-		m.foreign, m.state, m.lostBase = tree{}, state{base: make([]sourceFiles, len(m.stage.remotes))}, map[int]bool{}
+		m.foreign, m.lostBase = tree{}, map[int]bool{}
+		m.State = history.State{Base: make([]history.Files, len(m.stage.remotes))}
 	}
 	m.in.orphan = false
 	for _, n := range m.in.hands {

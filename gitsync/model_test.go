@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/agentry-dev/agentry/test/history"
 )
 
 var (
@@ -53,7 +55,7 @@ func TestModel(t *testing.T) {
 }
 
 // checkHistory runs a history. If it fails, checkHistory looks for the shortest one that fails in the same way.
-func checkHistory(t *testing.T, l *historyRunner, seed uint64, edits []edit) {
+func checkHistory(t *testing.T, l *historyRunner, seed uint64, edits []history.Edit) {
 	wrong := l.run(edits)
 	if len(wrong) == 0 {
 		return
@@ -64,7 +66,7 @@ func checkHistory(t *testing.T, l *historyRunner, seed uint64, edits []edit) {
 		t.Errorf("seed %d failed, and not alone:\n%s\n%s", seed, steps(edits), strings.Join(wrong, "\n"))
 		return
 	}
-	edits = shrink(edits, func(shorter []edit) bool {
+	edits = shrink(edits, func(shorter []history.Edit) bool {
 		w := l.run(shorter)
 		return len(w) > 0 && topic(w) == topic(again)
 	})
@@ -79,7 +81,7 @@ func topic(wrong []string) string {
 }
 
 // shrink leaves out edits for as long as what is left fails.
-func shrink(edits []edit, fails func([]edit) bool) []edit {
+func shrink(edits []history.Edit, fails func([]history.Edit) bool) []history.Edit {
 	for size := len(edits) / 2; size > 0; {
 		shrunk := false
 		for from := 0; from+size <= len(edits); {

@@ -3,12 +3,11 @@
 // happen: processes are killed and stopped, caches are lost, damaged and full, remotes refuse, hang,
 // crawl and reset, hooks reject, and pipeline files break.
 //
-// Then the faults end, and an oracle checks every output branch. It uses only the git command and
-// generator.Render. The payload must be a render of the commits in the inventory, with the held objects
-// listed there, each in an earlier valid version. Metadata, lock files and notes must agree. No foreign
-// file may have changed, no stale file of agentry be left, and no commit be lost. Replicas that start
-// without caches must find nothing to do. At the end all objects are corrected, and the payload must be
-// a render of the heads.
+// Then the faults end, and an oracle checks every output branch with the model of test/history: each
+// commit of a replica must be what a pass makes of its parent, and a pass over the heads would leave each
+// branch as it is. Metadata, lock files and notes must agree. No foreign file may have changed,
+// no stale file of agentry be left, and no commit be lost. Replicas that start without caches must find
+// nothing to do. At the end all objects are corrected, and nothing may be held.
 //
 // The same seed makes the same decisions, but the timing differs.
 package main

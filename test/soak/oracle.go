@@ -4,32 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"path"
 	"slices"
-	"strings"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/test/history"
 )
 
 // oracle checks the output branches.
 type oracle struct {
 	*testbed
-	rand   *rand.Rand
-	parsed map[string][]manifest.Result
-	clean  bool // all objects are correct, and all proposals merged
+	renderer *history.Renderer
+	clean    bool // all objects are correct, and all proposals merged
 	// refused has the pipelines that write nothing now, according to their replicas, so that manual changes stay.
 	refused map[string]bool
 }
 
 // ask checks everything.
 func (w *testbed) ask(ctx context.Context, clean bool) error {
-	o := &oracle{testbed: w, rand: w.random(whoAsks), parsed: map[string][]manifest.Result{}, clean: clean,
+	o := &oracle{testbed: w, renderer: history.NewRenderer(), clean: clean,
 		refused: map[string]bool{}}
 	var errs []error
 	if clean {
@@ -65,7 +60,7 @@ func (o *oracle) writes(p *pipeline) bool { return o.runs(p) && !o.refused[p.nam
 // lost reports whether an actor removed an inventory that nobody restores now.
 func (o *oracle) lost(p *pipeline) bool {
 	for name := range o.tampered(p) {
-		if path.Base(name) == path.Base(inventoryName) && !o.writes(p) {
+		if path.Base(name) == path.Base(history.InventoryFile) && !o.writes(p) {
 			return true
 		}
 	}
@@ -109,7 +104,7 @@ func (o *oracle) pipeline(p *pipeline) error {
 		}
 		return nil
 	}
-	if _, there := r.show(tip, path.Join(p.path, inventoryName)); !there && (!o.clean || !o.runs(p)) {
+	if _, there := r.show(tip, path.Join(p.path, history.InventoryFile)); !there && (!o.clean || !o.runs(p)) {
 		return nil // a pipeline that never rendered anything, on a branch shared by several
 	}
 	if o.lost(p) {
@@ -124,184 +119,19 @@ func (o *oracle) pipeline(p *pipeline) error {
 		if err := o.proposal(b); err != nil && o.writes(p) {
 			return err
 		}
-	} else if err := o.metadata(b); err != nil {
-		return err
+	} else if err := b.CheckMetadata(); err != nil {
+		return fmt.Errorf("%s: %w", tip, err)
 	}
-	if len(b.Sources) == 0 && len(b.units) == 0 {
+	if len(b.Sources) == 0 && len(b.Units) == 0 {
 		return nil // the first commit of a branch to promote to
 	}
-	if err := o.payload(b); err != nil {
-		return err
-	}
-	if o.clean && o.runs(p) {
-		return o.isRenderOfHeads(b)
-	}
-	return nil
-}
-
-// payload checks all units.
-func (o *oracle) payload(b *branch) error {
-	r, err := o.render(b)
-	if err != nil {
-		return err
-	}
-	stays := !o.writes(b.pipeline) && o.tampered(b.pipeline)[path.Join(b.pipeline.path, generator.KustomizationFile)]
-	if want := string(generator.Kustomization(b.units)); b.files[generator.KustomizationFile] != want && !stays {
-		return fmt.Errorf("%s: the list of units differs: %s", b.commit,
-			differ(want, b.files[generator.KustomizationFile]))
-	}
-	for _, u := range r.common.Units {
-		u = r.unit(u.Name)
-		if u != nil && len(u.Files) > 0 && len(u.Held) == 0 && !slices.Contains(b.units, u.Name) &&
-			!r.mayBeKept(u.Name) {
-			return fmt.Errorf("%s: unit %s is missing", b.commit, u.Name)
-		}
-	}
-	for _, name := range b.units {
-		why := r.isRendered(name)
-		if why == nil {
-			continue
-		}
-		if kept, err := o.mayBeKept(r, name); err != nil || !kept {
-			return errors.Join(fmt.Errorf("%s: unit %s is not a render of its inventory, and nothing keeps it: %w",
-				b.commit, name, why), err)
-		}
-		if o.lostInventory(b.pipeline, name) {
-			continue
-		}
-		if err := o.trace(b, name); err != nil {
-			return fmt.Errorf("%s: unit %s is not a render of its inventory (%w), and not a kept one: %w", b.commit,
-				name, why, err)
-		}
-	}
-	return nil
-}
-
-// mayBeKept reports whether a unit may be unchanged, because of the commits in the inventory, or of the heads (which
-// are not recorded for that alone), or because the pipeline writes nothing at all.
-func (o *oracle) mayBeKept(r *rendering, unit string) (bool, error) {
-	if r.mayBeKept(unit) || !o.writes(r.branch.pipeline) {
-		return true, nil
-	}
-	heads, err := o.render(o.atHeads(r.branch))
-	return err == nil && heads.mayBeKept(unit), err
+	return o.atRest(b)
 }
 
 // lostInventory reports whether an actor changed the inventory of a unit. It is restored when the unit is written
 // again.
 func (o *oracle) lostInventory(p *pipeline, unit string) bool {
-	return (!o.clean || !o.writes(p)) && o.tampered(p)[path.Join(p.path, unit, inventoryName)]
-}
-
-// trace follows an unchanged unit back to the commit that rendered it, which must have been correct. Files that an
-// actor changed since stay changed.
-func (o *oracle) trace(b *branch, unit string) error {
-	tampered := o.tampered(b.pipeline)
-	o.counts.kept.Add(1)
-	dir := path.Join(b.pipeline.path, unit)
-	out, err := b.remote.git("log", "--format=%H", b.commit, "--", dir)
-	if err != nil {
-		return err
-	}
-	now, err := b.payloadBut(unit, tampered)
-	if err != nil {
-		return err
-	}
-	var why error
-	for _, commit := range strings.Fields(out) {
-		old, err := readBranch(b.pipeline, b.remote, commit)
-		if err != nil {
-			why = err // an actor removed it there
-			continue
-		}
-		before, err := old.payloadBut(unit, tampered)
-		if err != nil {
-			why = err
-			continue
-		}
-		if !maps.Equal(now, before) {
-			break
-		}
-		r, err := o.render(old)
-		if err != nil {
-			return err
-		}
-		if why = r.isRendered(unit); why == nil {
-			return nil
-		}
-		why = fmt.Errorf("at %s: %w", commit, why)
-	}
-	return fmt.Errorf("no commit rendered it: %w", why)
-}
-
-// payloadBut returns a unit's payload without the files that an actor changed.
-func (b *branch) payloadBut(unit string, tampered map[string]bool) (map[string]string, error) {
-	u, err := b.unit(unit)
-	out := map[string]string{}
-	for _, f := range u.Files {
-		if text, ok := b.files[path.Join(unit, f.Path)]; ok && !tampered[path.Join(b.pipeline.path, unit, f.Path)] {
-			out[f.Path] = text
-		}
-	}
-	return out, err
-}
-
-// isRenderOfHeads checks that nothing is held, and that everything is a render of the current sources.
-func (o *oracle) isRenderOfHeads(b *branch) error {
-	r, err := o.render(o.atHeads(b))
-	if err != nil {
-		return err
-	}
-	var units []string
-	for _, u := range r.plain.Units {
-		if len(u.Files) == 0 && len(u.Held) == 0 && !u.Failed && !u.Paused {
-			continue // a GrafanaAgent that selects nothing has no folder
-		}
-		units = append(units, u.Name)
-		if len(u.Held) > 0 || u.Failed || u.Paused {
-			return fmt.Errorf("the inputs were not put right: %v", r.plain.Diags)
-		}
-		if err := r.isRendered(u.Name); err != nil {
-			return fmt.Errorf("%s: unit %s is not a render of the heads: %w", b.commit, u.Name, err)
-		}
-	}
-	if !slices.Equal(units, b.units) {
-		return fmt.Errorf("%s has the units %v, the heads %v", b.commit, b.units, units)
-	}
-	return nil
-}
-
-// atHeads returns a branch with the heads as its sources and without held objects.
-func (o *oracle) atHeads(b *branch) *branch {
-	heads := *b
-	heads.Held = nil
-	heads.Sources = slices.Clone(b.Sources)
-	for i, s := range b.pipeline.sources {
-		heads.Sources[i].Commit = o.authors[s.remote].head()
-	}
-	return &heads
-}
-
-// metadata checks the hydrator.metadata of a branch that is written directly.
-func (o *oracle) metadata(b *branch) error {
-	if len(b.Sources) == 0 || b.DrySHA != b.Sources[0].Commit || b.RepoURL != b.Sources[0].URL {
-		return fmt.Errorf("%s: drySha is %s of %s, the bases are %v", b.commit, b.DrySHA, b.RepoURL, b.Sources)
-	}
-	for _, s := range b.Sources[1:] {
-		if !refers(b.hydrator, s.Commit) {
-			return fmt.Errorf("%s: hydrator.metadata does not refer to %+v", b.commit, s)
-		}
-	}
-	return nil
-}
-
-func refers(h hydrator, commit string) bool {
-	for _, one := range h.References {
-		if one.Commit.SHA == commit {
-			return true
-		}
-	}
-	return false
+	return (!o.clean || !o.writes(p)) && o.tampered(p)[path.Join(p.path, unit, history.InventoryFile)]
 }
 
 // proposal checks the promises of docs/promotion.md about the branch with proposals.

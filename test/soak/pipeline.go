@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/test/history"
 )
 
 // source is a repository with the paths that a pipeline reads.
@@ -105,14 +104,6 @@ func (p *pipeline) rendered() string {
 	return p.ref() + "-next"
 }
 
-// options returns the options for rendering.
-func (p *pipeline) options() generator.Options {
-	if p.plain {
-		return generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Plaintext}
-	}
-	return generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Reference}
-}
-
 // file returns the text of the pipeline file.
 func (p *pipeline) file(remotes []*remote, secret string, interval time.Duration, suspend bool) string {
 	var b strings.Builder
@@ -124,7 +115,7 @@ func (p *pipeline) file(remotes []*remote, secret string, interval time.Duration
 	if p.forEach {
 		b.WriteString("  forEach: " + fleetDir + "/*\n")
 	}
-	b.WriteString("  sources:\n")
+	b.WriteString("  passThrough: {kinds: [" + history.PassThrough + "]}\n  sources:\n")
 	for _, s := range p.sources {
 		fmt.Fprintf(&b, "  - url: %s\n    ref: {branch: %s}\n    paths: [\"%s\"]\n"+
 			"    webhook: {type: generic, secretFile: %s}\n",

@@ -23,6 +23,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/server"
+	"github.com/agentry-dev/agentry/test/history"
 )
 
 const (
@@ -156,7 +157,7 @@ func (r *replica) status(ctx context.Context) (map[string]fleet.Status, diag.Lis
 	if err != nil {
 		return nil, nil, err
 	}
-	if bytes.Contains(data, []byte(secretBytes)) {
+	if bytes.Contains(data, []byte(history.SecretBytes)) {
 		r.report("replica %d tells a secret by its API", r.n)
 	}
 	var all server.Pipelines
@@ -206,7 +207,7 @@ type logWriter struct {
 
 var (
 	startedLine = regexp.MustCompile(`msg=started .* admin=(\S+) listen=(\S+)`)
-	badLine     = regexp.MustCompile(`^panic: |^fatal error: |msg=panic |DATA RACE|` + secretBytes)
+	badLine     = regexp.MustCompile(`^panic: |^fatal error: |msg=panic |DATA RACE|` + history.SecretBytes)
 )
 
 // Write implements io.Writer.

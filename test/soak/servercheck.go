@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/agentry-dev/agentry/test/history"
 )
 
 func decode(text string, into any) error { return json.Unmarshal([]byte(text), into) }
@@ -60,14 +62,14 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 		if plain = plain || p.plain; o.lost(p) || p.next && !o.writes(p) {
 			return nil
 		}
-		if _, there := all[path.Join(p.path, inventoryName)]; !there {
+		if _, there := all[path.Join(p.path, history.InventoryFile)]; !there {
 			continue
 		}
 		b, err := readBranch(p, r, tip)
 		if err != nil {
 			return err
 		}
-		own, err := b.owned(func(unit string) bool {
+		own, err := b.Owned(func(unit string) bool {
 			if !o.lostInventory(p, unit) {
 				return false
 			}
@@ -81,10 +83,8 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 			owned[path.Join(p.path, name)] = true
 		}
 	}
-	for name, text := range all {
-		if strings.Contains(text, secretBytes) && (!plain || strings.Contains(name, ".agentry/")) {
-			return fmt.Errorf("%s holds a secret", name)
-		}
+	if err := history.CheckSecrets(all, plain); err != nil {
+		return err
 	}
 	for name := range owned {
 		if _, there := all[name]; !there && !o.kept(pipelines, name) {
@@ -99,26 +99,7 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 		}
 	}
 	theirs, _ := o.actors.theirs(r, pipelines[0].ref(), tip)
-	return foreign(all, owned, theirs)
-}
-
-// foreign checks that the files that agentry does not own are exactly the foreign files, unchanged.
-func foreign(all map[string]string, owned map[string]bool, theirs map[string]string) error {
-	for name, text := range all {
-		want, foreign := theirs[name]
-		switch {
-		case foreign && text != want:
-			return fmt.Errorf("%s of others is %q, they left %q", name, text, want)
-		case !foreign && !owned[name]:
-			return fmt.Errorf("%s is in no inventory, and of nobody else", name)
-		}
-	}
-	for name := range theirs {
-		if _, there := all[name]; !there {
-			return fmt.Errorf("%s of others is gone", name)
-		}
-	}
-	return nil
+	return history.CheckOwners(all, owned, theirs)
 }
 
 // kept reports whether a file may be missing: an actor removed it, and its unit is held or no longer written.
@@ -150,24 +131,15 @@ func (o *oracle) server(r *remote) error {
 	r.checked = len(all)
 	for _, t := range fresh {
 		o.counts.moved.Add(1)
-		if err := o.move(r, t); err != nil {
-			return fmt.Errorf("%s: %s was moved from %s to %s: %w", r.dir, t.ref, t.old, t.new, err)
-		}
-	}
-	o.rand.Shuffle(len(fresh), func(i, j int) { fresh[i], fresh[j] = fresh[j], fresh[i] })
-	for _, t := range fresh[:min(len(fresh), samples)] {
-		if err := o.sample(r, t); err != nil {
+		if err := errors.Join(o.move(r, t), o.pushed(r, t)); err != nil {
 			return fmt.Errorf("%s: %s was moved from %s to %s: %w", r.dir, t.ref, t.old, t.new, err)
 		}
 	}
 	return nil
 }
 
-// samples is the number of commits to check in each remote, of the commits that replicas made since the last check.
-const samples = 20
-
-// sample checks the payload that a replica pushed to an output branch.
-func (o *oracle) sample(r *remote, t transaction) error {
+// pushed checks the commit that a replica pushed to an output branch.
+func (o *oracle) pushed(r *remote, t transaction) error {
 	for _, p := range o.outputs() {
 		if o.repos[p.output] != r || p.rendered() != t.ref {
 			continue
@@ -188,39 +160,8 @@ func (o *oracle) sample(r *remote, t transaction) error {
 			continue // the first commit of a branch to promote to
 		}
 		o.counts.looked.Add(1)
-		if err := errors.Join(o.payload(b), o.leftOut(b)); err != nil {
+		if err := o.committed(b); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// leftOut checks that a unit leaves out no object that it was rendered from before, because the object should have been
-// held. After rewritten history, the last version may not be available any more.
-func (o *oracle) leftOut(b *branch) error {
-	for _, s := range b.pipeline.sources {
-		if a := o.authors[s.remote]; a.rewinds > 0 && !a.remote.generous {
-			return nil
-		}
-	}
-	parents := b.remote.parents(b.commit)
-	if len(parents) == 0 {
-		return nil
-	}
-	before, err := readBranch(b.pipeline, b.remote, parents[0])
-	if err != nil {
-		return nil // an actor removed it there
-	}
-	for _, h := range b.Held {
-		for _, name := range before.units {
-			if h.Commit != "" || len(h.Units) > 0 && !slices.Contains(h.Units, name) ||
-				!slices.Contains(b.units, name) {
-				continue // payload checks whether a whole unit may be missing
-			}
-			if was, err := before.unit(name); err == nil && slices.Contains(was.Inputs, h.Object) {
-				return fmt.Errorf("%s leaves %s out of %s, which was rendered from it at %s", b.commit, h.Object, name,
-					before.commit)
-			}
 		}
 	}
 	return nil

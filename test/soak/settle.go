@@ -175,7 +175,7 @@ func (w *testbed) running() []*pipeline {
 			out = append(out, p)
 			continue
 		}
-		for _, folder := range w.authors[p.sources[0].remote].now.folders() {
+		for _, folder := range folders(w.authors[p.sources[0].remote].now(), fleetDir) {
 			out = append(out, p.of(folder))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/test/history"
 )
 
 func TestMain(m *testing.M) {
@@ -85,27 +85,27 @@ func wrongs() map[string]wrong {
 	instead := func(old, new string) func(string) edit {
 		return func(text string) edit { return write(regexp.MustCompile(old).ReplaceAllString(text, new)) }
 	}
-	unit := "mon/agent/"
+	unit := "a/agent/"
 	return map[string]wrong{
 		"a manifest is another": {file: unit + "agent.statefulset.yaml",
-			text: instead("replicas: 1", "replicas: 2"), want: "is not a render of its inventory"},
+			text: instead("replicas: 1", "replicas: 2"), want: "should be rendered"},
 		"a manifest is not there": {file: unit + "agent.statefulset.yaml", text: func(string) edit {
 			return nil
-		}, want: "is not there"},
-		"a unit is not listed": {file: unitsName, text: instead(`"mon/second",`, ``), want: "list of units"},
-		"a file of nobody": {file: unit + "stale.service.yaml", text: instead("^", "left over"),
+		}, want: "should be rendered"},
+		"a unit is not listed": {file: history.UnitsFile, text: instead(`,\s*"b/agent"`, ``), want: "list of units"},
+		"a file of nobody": {file: "stale.yaml", text: instead("^", "left over"),
 			want: "is in no inventory"},
-		"a secret": {file: "README.md", text: instead("$", secretBytes), want: "holds a secret"},
-		"another base": {file: metadataName, text: instead(`"commit": "....`, `"commit": "0000`),
+		"a secret": {file: "README.md", text: instead("$", history.SecretBytes), want: "holds a secret"},
+		"another base": {file: history.MetadataFile, text: instead(`"commit": "....`, `"commit": "0000`),
 			want: "the bases are"},
-		"a base of another pipeline": {file: inventoryName, text: instead(`"pipeline": "p0`, `"pipeline": "p1`),
+		"a base of another pipeline": {file: history.InventoryFile, text: instead(`"pipeline": "p0`, `"pipeline": "p1`),
 			want: "of pipeline"},
-		"an object that was never there": {file: inventoryName,
-			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web", "source": "x", "commit": "0"}], "root"`), want: "is none of the pipeline"},
-		"an object left out": {file: inventoryName,
-			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web"}], "root"`),
-			want: "is not a render of its inventory"},
-		"another drySha": {file: metadataName, text: instead(`"drySha": "....`, `"drySha": "0000`),
+		"an object that was never there": {file: history.InventoryFile,
+			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/a/web", "source": "x", "commit": "0"}], "root"`), want: "is none of the pipeline"},
+		"an object left out": {file: history.InventoryFile,
+			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/a/web"}], "root"`),
+			want: "is left out"},
+		"another drySha": {file: history.MetadataFile, text: instead(`"drySha": "....`, `"drySha": "0000`),
 			want: "drySha"},
 		"a proposal on another": {next: true, file: unit + "agent.statefulset.yaml",
 			text: instead("replicas: 1", "replicas: 2"), want: "is on top of"},
@@ -129,7 +129,7 @@ func (test wrong) hold(t *testing.T, w *testbed) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &oracle{testbed: w, parsed: map[string][]manifest.Result{}}
+	o := &oracle{testbed: w, renderer: history.NewRenderer()}
 	found := o.pipeline(p)
 	if found == nil {
 		found = o.branches(r)

@@ -38,7 +38,7 @@ type testbed struct {
 type counts struct {
 	commits, rewinds, webhooks, kills, ends, stops, damages atomic.Int64
 	cuts, rejects, edits, merges, rewrites, fulls, configs  atomic.Int64
-	moved, rendered, looked, versions, units, kept          atomic.Int64
+	moved, rendered, looked, versions, units                atomic.Int64
 }
 
 // String implements fmt.Stringer.
@@ -55,7 +55,7 @@ func (c *counts) String() string {
 		{&c.configs, "pipeline files rewritten"}, {&c.edits, "edits of outputs"},
 		{&c.rewrites, "outputs deleted or rewritten"}, {&c.merges, "proposals merged"},
 		{&c.moved, "refs moved by replicas"}, {&c.rendered, "output branches checked"},
-		{&c.looked, "older commits checked"}, {&c.units, "units rendered again"}, {&c.kept, "kept units traced"},
+		{&c.looked, "commits of replicas checked"}, {&c.units, "units expected"},
 		{&c.versions, "held versions found"},
 	} {
 		parts = append(parts, fmt.Sprintf("%d %s", one.n.Load(), one.what))
@@ -109,7 +109,6 @@ const (
 	whoFaults
 	whoActors
 	whoConfig
-	whoAsks
 	whoWrites
 	whoAuthor
 )

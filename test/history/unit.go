@@ -1,4 +1,4 @@
-package gitsync_test
+package history
 
 import (
 	"maps"
@@ -11,7 +11,7 @@ import (
 // What follows says when objects are wrong together, and what is rendered then: rule 2 and
 // those that refer to it, in words of docs.
 
-type docs map[manifest.ID]doc
+type docs map[manifest.ID]Doc
 
 // blame is an error: an object, and the Secrets or other objects without which there would be
 // none.
@@ -25,23 +25,23 @@ type view struct {
 	all          docs
 	gone         map[manifest.ID]bool // what is left out for an error of its own
 	plain        bool
-	agent        doc
-	instances    []doc
-	monitors     map[manifest.ID][]doc // by instance
-	integrations []doc
+	agent        Doc
+	instances    []Doc
+	monitors     map[manifest.ID][]Doc // by instance
+	integrations []Doc
 }
 
 func newView(all docs, gone map[manifest.ID]bool, agent manifest.ID, plain bool) view {
-	v := view{all: all, gone: gone, plain: plain, agent: all[agent], monitors: map[manifest.ID][]doc{}}
+	v := view{all: all, gone: gone, plain: plain, agent: all[agent], monitors: map[manifest.ID][]Doc{}}
 	for _, id := range slices.SortedFunc(maps.Keys(all), manifest.ID.Compare) {
 		d := all[id]
-		switch d.kind {
+		switch d.Kind {
 		case "MetricsInstance":
-			if d.ns == v.agent.ns && selects(v.agent, d) {
+			if d.Namespace == v.agent.Namespace && selects(v.agent, d) {
 				v.instances = append(v.instances, d)
 			}
 		case "Integration":
-			if slices.Contains(v.agent.spaces(), d.ns) {
+			if slices.Contains(v.agent.spaces(), d.Namespace) {
 				v.integrations = append(v.integrations, d)
 			}
 		}
@@ -49,59 +49,60 @@ func newView(all docs, gone map[manifest.ID]bool, agent manifest.ID, plain bool)
 	for _, i := range v.instances {
 		for _, id := range slices.SortedFunc(maps.Keys(all), manifest.ID.Compare) {
 			d, space := all[id], all[manifest.ID{Kind: "Namespace", Name: id.Namespace}]
-			if d.kind == "ServiceMonitor" && selects(i, d) && (i.wide && space.team || !i.wide && d.ns == i.ns) {
-				v.monitors[i.id()] = append(v.monitors[i.id()], d)
+			isNear := i.Wide && space.Team || !i.Wide && d.Namespace == i.Namespace
+			if d.Kind == "ServiceMonitor" && selects(i, d) && isNear {
+				v.monitors[i.ID()] = append(v.monitors[i.ID()], d)
 			}
 		}
 	}
 	return v
 }
 
-func selects(parent, child doc) bool { return parent.sel == 0 || parent.sel == child.tier }
+func selects(parent, child Doc) bool { return parent.Sel == 0 || parent.Sel == child.Tier }
 
 // errors are all that is wrong.
 func (v view) errors() []blame {
 	var out []blame
-	blamed := func(d doc, related ...manifest.ID) { out = append(out, blame{d.id(), related}) }
-	if v.agent.fault == unrendered {
+	blamed := func(d Doc, related ...manifest.ID) { out = append(out, blame{d.ID(), related}) }
+	if v.agent.Fault == Unrendered {
 		blamed(v.agent)
 	}
 	for _, i := range v.instances {
-		if i.fault == unrendered {
+		if i.Fault == Unrendered {
 			blamed(i)
 		}
-		if i.wal && v.hasSlow(i) && !v.agent.quick {
-			blamed(i, v.agent.id())
+		if i.WAL && v.hasSlow(i) && !v.agent.Quick {
+			blamed(i, v.agent.ID())
 		}
-		v.refers(i, "Secret", i.ref, false, blamed)
+		v.refers(i, "Secret", i.Ref, false, blamed)
 		v.jobs(i, blamed)
-		for _, m := range v.monitors[i.id()] {
-			if m.fault == unrendered {
+		for _, m := range v.monitors[i.ID()] {
+			if m.Fault == Unrendered {
 				blamed(m)
 			}
-			if m.slow && v.agent.quick {
-				blamed(m, v.agent.id())
+			if m.Slow && v.agent.Quick {
+				blamed(m, v.agent.ID())
 			}
-			if m.rare && !m.slow && i.wal {
-				blamed(m, i.id())
+			if m.Rare && !m.Slow && i.WAL {
+				blamed(m, i.ID())
 			}
-			v.refers(m, "Secret", m.ref, false, blamed)
-			v.refers(m, "ConfigMap", m.ca, true, blamed)
+			v.refers(m, "Secret", m.Ref, false, blamed)
+			v.refers(m, "ConfigMap", m.CA, true, blamed)
 		}
 	}
 	for n, d := range v.integrations {
-		if d.fault == unrendered {
+		if d.Fault == Unrendered {
 			blamed(d)
 		}
-		if inst := (manifest.ID{Kind: "MetricsInstance", Namespace: d.ns,
-			Name: strings.TrimPrefix(d.inst, d.ns+"/")}); d.inst != "" && !v.has(inst) {
-			blamed(d, v.agent.id(), inst)
+		if inst := (manifest.ID{Kind: "MetricsInstance", Namespace: d.Namespace,
+			Name: strings.TrimPrefix(d.Inst, d.Namespace+"/")}); d.Inst != "" && !v.has(inst) {
+			blamed(d, v.agent.ID(), inst)
 		}
-		v.refers(d, "Secret", d.ref, true, blamed)
+		v.refers(d, "Secret", d.Ref, true, blamed)
 		for _, other := range v.integrations[:n] {
-			if d.addr == other.addr || d.unique && other.unique {
-				blamed(d, other.id())
-				blamed(other, d.id())
+			if d.Addr == other.Addr || d.Unique && other.Unique {
+				blamed(d, other.ID())
+				blamed(other, d.ID())
 			}
 		}
 	}
@@ -109,53 +110,53 @@ func (v view) errors() []blame {
 }
 
 // hasSlow tells whether an instance has a job without an interval.
-func (v view) hasSlow(i doc) bool {
-	return slices.ContainsFunc(v.monitors[i.id()], func(m doc) bool { return m.slow })
+func (v view) hasSlow(i Doc) bool {
+	return slices.ContainsFunc(v.monitors[i.ID()], func(m Doc) bool { return m.Slow })
 }
 
 func (v view) has(instance manifest.ID) bool {
-	return slices.ContainsFunc(v.instances, func(d doc) bool { return d.id() == instance })
+	return slices.ContainsFunc(v.instances, func(d Doc) bool { return d.ID() == instance })
 }
 
 // refers checks a reference to a Secret or a ConfigMap, which is mounted as a file or else
 // written into the configuration.
-func (v view) refers(d doc, kind, name string, file bool, blamed func(doc, ...manifest.ID)) {
-	id := manifest.ID{Kind: kind, Namespace: d.ns, Name: name}
+func (v view) refers(d Doc, kind, name string, file bool, blamed func(Doc, ...manifest.ID)) {
+	id := manifest.ID{Kind: kind, Namespace: d.Namespace, Name: name}
 	target, there := v.all[id]
 	switch {
 	case name == "":
-	case !v.plain && d.ns != v.agent.ns:
+	case !v.plain && d.Namespace != v.agent.Namespace:
 		blamed(d) // pods cannot mount what is in another namespace
-	case v.plain && !there, there && target.nokey, v.plain && there && !file && target.fault == unrendered:
+	case v.plain && !there, there && target.NoKey, v.plain && there && !file && target.Fault == Unrendered:
 		blamed(d, id)
 	}
 }
 
 // jobs checks the scrape configurations by hand of an instance.
-func (v view) jobs(i doc, blamed func(doc, ...manifest.ID)) {
-	if i.jobs == "" {
+func (v view) jobs(i Doc, blamed func(Doc, ...manifest.ID)) {
+	if i.Jobs == "" {
 		return
 	}
-	id := manifest.ID{Kind: "Secret", Namespace: i.ns, Name: i.jobs}
+	id := manifest.ID{Kind: "Secret", Namespace: i.Namespace, Name: i.Jobs}
 	target, there := v.all[id]
 	switch {
 	case v.gone[id]: // that is its own fault
-	case !there || target.nokey:
+	case !there || target.NoKey:
 		blamed(i, id)
-	case target.fault == unrendered:
-		blamed(target, i.id())
+	case target.Fault == Unrendered:
+		blamed(target, i.ID())
 	}
 }
 
 // objects are what is rendered: the docs below the agent, the Secrets and ConfigMaps that they
 // refer to and there are, and their Namespaces.
 func (v view) objects() docs {
-	out := docs{v.agent.id(): v.agent}
-	take := func(d doc) {
-		out[d.id()] = d
-		for _, ref := range [...]manifest.ID{{Kind: "Secret", Name: d.ref}, {Kind: "Secret", Name: d.jobs},
-			{Kind: "ConfigMap", Name: d.ca}} {
-			ref.Namespace = d.ns
+	out := docs{v.agent.ID(): v.agent}
+	take := func(d Doc) {
+		out[d.ID()] = d
+		for _, ref := range [...]manifest.ID{{Kind: "Secret", Name: d.Ref}, {Kind: "Secret", Name: d.Jobs},
+			{Kind: "ConfigMap", Name: d.CA}} {
+			ref.Namespace = d.Namespace
 			if target, ok := v.all[ref]; ok && ref.Name != "" {
 				out[ref] = target
 			}
@@ -163,7 +164,7 @@ func (v view) objects() docs {
 	}
 	for _, i := range v.instances {
 		take(i)
-		for _, m := range v.monitors[i.id()] {
+		for _, m := range v.monitors[i.ID()] {
 			take(m)
 		}
 	}
@@ -180,7 +181,7 @@ func (v view) objects() docs {
 }
 
 // last is the version of an object that a unit was last rendered from.
-type last func(id manifest.ID) (d doc, known, had bool)
+type last func(id manifest.ID) (d Doc, known, had bool)
 
 // unitResult is the expected state of a unit.
 type unitResult struct {
@@ -202,7 +203,7 @@ type unitModel struct {
 	left  map[manifest.ID]bool
 }
 
-// newJudge begins with all objects, without those that are left out for an error.
+// newUnitModel begins with all objects, without those that are left out for an error.
 func newUnitModel(agent manifest.ID, all docs, left map[manifest.ID]bool, last last, plain bool) *unitModel {
 	j := &unitModel{agent: agent, all: all, last: last, plain: plain, left: maps.Clone(left)}
 	j.held, j.replace = map[manifest.ID]bool{}, docs{}
@@ -222,7 +223,7 @@ func (j *unitModel) build() {
 
 // run renders the unit with these errors besides its own.
 func (j *unitModel) run(errors ...blame) unitResult {
-	if j.all[j.agent].paused {
+	if j.all[j.agent].Paused {
 		j.paused = true
 		return j.unitResult
 	}
@@ -233,7 +234,7 @@ func (j *unitModel) run(errors ...blame) unitResult {
 		if len(errors) == 0 {
 			return j.unitResult
 		}
-		if !j.blame(errors) && !j.around(errors) || j.left[j.agent] || j.view.agent.paused {
+		if !j.blame(errors) && !j.around(errors) || j.left[j.agent] || j.view.agent.Paused {
 			j.keep, j.blamed = true, map[manifest.ID]bool{}
 			for _, e := range errors {
 				j.blamed[e.id] = true
@@ -318,8 +319,8 @@ func (j *unitModel) around(errors []blame) bool {
 		related = append(related, e.related...)
 	}
 	for _, i := range j.view.instances {
-		if slices.ContainsFunc(j.view.monitors[i.id()], func(m doc) bool { return stuck[m.id()] }) {
-			above = append(above, i.id())
+		if slices.ContainsFunc(j.view.monitors[i.ID()], func(m Doc) bool { return stuck[m.ID()] }) {
+			above = append(above, i.ID())
 		}
 	}
 	for _, candidates := range [][]manifest.ID{related, above, {j.agent}, append(slices.Clone(above), j.agent)} {
@@ -331,7 +332,7 @@ func (j *unitModel) around(errors []blame) bool {
 		if !changed {
 			continue
 		}
-		if try.build(); try.left[j.agent] || try.view.agent.paused {
+		if try.build(); try.left[j.agent] || try.view.agent.Paused {
 			continue
 		}
 		if !slices.ContainsFunc(try.view.errors(), func(e blame) bool { return stuck[e.id] }) {

@@ -1,4 +1,4 @@
-package gitsync_test
+package history
 
 import (
 	"maps"
@@ -9,9 +9,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
-// state is what the model knows of the output branch.
-type state struct {
-	base    []sourceFiles // what the last commit saw of the sources; nil when there was none
+// State is what a model knows of the output branch.
+type State struct {
+	Base    []Files // what the last commit saw of the sources; nil when there was none
 	units   map[string]*folder
 	records []record
 }
@@ -20,7 +20,7 @@ type state struct {
 type folder struct {
 	inputs  docs            // what it was last rendered from; the zero doc if that is not known any more
 	plain   bool            // it was written under the policy plaintext
-	label   int             // with this label
+	label   string          // with this label
 	storage int             // and these volumes
 	files   map[string]bool // what was written
 }
@@ -28,7 +28,7 @@ type folder struct {
 // record is a version that the output branch keeps.
 type record struct {
 	id     manifest.ID
-	doc    doc    // zero if the version is not known
+	doc    Doc    // zero if the version is not known
 	unit   string // empty: for all
 	hidden []place
 	// That of a Secret stands in a commit of a source, which may have lost it since.
@@ -41,25 +41,22 @@ type place struct {
 	path   string
 }
 
-// seen is what a pass sees of the sources.
+// observation is what a pass sees of the sources.
 type observation struct {
-	now, base []sourceFiles // base has nil for what cannot be had
-	objects   docs          // those that can be read
+	now, base []Files // base has nil for what cannot be had
+	objects   docs    // those that can be read
 	unusable  map[manifest.ID]bool
 	changed   []place // files that cannot be read and are not as at base
 	unread    []place // all files that cannot be read
 	missing   []place // paths that are not there
 }
 
-// paths of the sources, as the pipeline names them.
-var modelPaths = [][]string{{"in", "more"}, {"in"}}
-
-func look(now, base []sourceFiles) observation {
+func (p Pipeline) look(now, base []Files) observation {
 	s := observation{now: now, base: base, objects: docs{}, unusable: map[manifest.ID]bool{}}
 	s.objects, s.unusable = usable(now)
 	for i, files := range now {
 		for _, name := range slices.Sorted(maps.Keys(files)) {
-			if !slices.ContainsFunc(files[name], doc.hides) {
+			if !slices.ContainsFunc(files[name], Doc.hides) {
 				continue
 			}
 			s.unread = append(s.unread, place{i, name})
@@ -67,8 +64,8 @@ func look(now, base []sourceFiles) observation {
 				s.changed = append(s.changed, place{i, name})
 			}
 		}
-		for _, dir := range modelPaths[i] {
-			if dir != "in" && !hasBelow(files, dir) { // a file that is none of ours keeps in
+		for _, dir := range p.Paths[i] {
+			if !hasBelow(files, dir) {
 				s.missing = append(s.missing, place{i, dir})
 			}
 		}
@@ -76,7 +73,7 @@ func look(now, base []sourceFiles) observation {
 	return s
 }
 
-func hasBelow(files sourceFiles, dir string) bool {
+func hasBelow(files Files, dir string) bool {
 	for name := range files {
 		if strings.HasPrefix(name, dir+"/") {
 			return true
@@ -87,19 +84,19 @@ func hasBelow(files sourceFiles, dir string) bool {
 
 // usable are the objects that can be read, and those that are there and cannot. Several definitions of a Namespace with
 // the same labels are one.
-func usable(sources []sourceFiles) (docs, map[manifest.ID]bool) {
+func usable(sources []Files) (docs, map[manifest.ID]bool) {
 	objects, unusable, ambiguous := docs{}, map[manifest.ID]bool{}, map[manifest.ID]bool{}
 	for _, files := range sources {
 		for _, list := range files {
 			for _, d := range list {
 				switch {
 				case d.readable():
-					if other, there := objects[d.id()]; there && (d.kind != "Namespace" || d.team != other.team) {
-						ambiguous[d.id()] = true
+					if other, there := objects[d.ID()]; there && (d.Kind != "Namespace" || d.Team != other.Team) {
+						ambiguous[d.ID()] = true
 					}
-					objects[d.id()] = d
-				case d.fault == invalid:
-					unusable[d.id()] = true
+					objects[d.ID()] = d
+				case d.Fault == Invalid:
+					unusable[d.ID()] = true
 				}
 			}
 		}
@@ -118,7 +115,7 @@ func (s observation) hidden(id manifest.ID, records []record) []place {
 	var out []place
 	for i, files := range s.base {
 		for name, list := range files {
-			if !slices.ContainsFunc(list, func(d doc) bool { return !d.hides() && d.id() == id }) {
+			if !slices.ContainsFunc(list, func(d Doc) bool { return !d.hides() && d.ID() == id }) {
 				continue
 			}
 			if p := (place{i, name}); slices.Contains(s.unread, p) {
@@ -142,7 +139,7 @@ func (s observation) hidden(id manifest.ID, records []record) []place {
 			}
 			out = append(out, s.changedIn(p.source)...)
 		}
-		if r.doc != (doc{}) && s.isBaseUnknown(r.source) {
+		if r.doc != (Doc{}) && s.isBaseUnknown(r.source) {
 			out = append(out, s.unreadIn(r.source)...)
 		}
 	}
@@ -168,18 +165,18 @@ func (s observation) changedIn(source int) []place {
 
 // standIn is the last good version of an object that cannot be read: that at the base, unless
 // all units have an older one. An object that no unit has is new.
-func (st *state) standIn(id manifest.ID, base []sourceFiles, epochs []int) (doc, bool) {
+func (st *State) standIn(id manifest.ID, base []Files, epochs []int) (Doc, bool) {
 	used := id.Kind == "Namespace"
 	for _, f := range st.units {
 		_, had := f.inputs[id]
 		used = used || had
 	}
 	if !used {
-		return doc{}, false
+		return Doc{}, false
 	}
 	there, _ := usable(base)
 	d, ok := there[id]
-	of := slices.DeleteFunc(slices.Clone(st.records), func(r record) bool { return r.id != id || r.doc == doc{} })
+	of := slices.DeleteFunc(slices.Clone(st.records), func(r record) bool { return r.id != id || r.doc == Doc{} })
 	has := func(unit string) bool {
 		return slices.ContainsFunc(of, func(r record) bool { return r.unit == "" || r.unit == unit })
 	}
@@ -201,36 +198,36 @@ func (st *state) standIn(id manifest.ID, base []sourceFiles, epochs []int) (doc,
 }
 
 // lost tells whether the version cannot be had any more.
-func (r record) lost(epochs []int) bool { return r.doc.kind == "Secret" && r.epoch < epochs[r.source] }
+func (r record) lost(epochs []int) bool { return r.doc.Kind == "Secret" && r.epoch < epochs[r.source] }
 
-// verdict is what the model expects of a pass.
-type verdict struct {
+// Verdict is what a model expects of a pass.
+type Verdict struct {
 	seen    observation
 	unread  map[manifest.ID][]place // objects that cannot be read or are hidden, by where
 	standIn docs
-	units   map[string]*expected
-	refused bool
-	held    map[manifest.ID]map[string]bool // objects that are not rendered as they are: for which units
-	vague   map[manifest.ID]bool            // objects that may be others than what units have of them
+	Units   map[string]*Unit
+	Refused bool                            // nothing is committed, because old secrets would stay
+	Held    map[manifest.ID]map[string]bool // objects that are not rendered as they are: for which units
+	Vague   map[manifest.ID]bool            // objects that may be others than what units have of them
 }
 
-// expected is a unit after the pass.
-type expected struct {
+// Unit is a unit after the pass.
+type Unit struct {
 	unitResult
-	files   map[string]string // nil when it is kept
-	gone    bool              // it is not on the branch any more, or was never
+	Files   map[string]string // nil if it is kept
+	Gone    bool              // it is not on the branch any more, or was never
 	objects docs              // what it is rendered from
 }
 
 // unreadable finds the objects that are there and cannot be read, or are hidden, and
 // what stands in for them.
-func (v *verdict) unreadable(st *state, epochs []int) {
+func (v *Verdict) unreadable(st *State, epochs []int) {
 	candidates := maps.Clone(v.seen.unusable)
 	for _, files := range v.seen.base {
 		for _, list := range files {
 			for _, d := range list {
 				if !d.hides() {
-					candidates[d.id()] = true
+					candidates[d.ID()] = true
 				}
 			}
 		}
@@ -256,12 +253,12 @@ func (v *verdict) unreadable(st *state, epochs []int) {
 }
 
 // coarse returns the places that may hold an object that is nowhere: those of sources whose base is unknown.
-func (v *verdict) coarse(id manifest.ID) []place {
+func (v *Verdict) coarse(id manifest.ID) []place {
 	_, there := v.seen.objects[id]
 	_, held := v.unread[id]
 	for _, files := range v.seen.base {
 		for _, list := range files {
-			there = there || slices.ContainsFunc(list, func(d doc) bool { return !d.hides() && d.id() == id })
+			there = there || slices.ContainsFunc(list, func(d Doc) bool { return !d.hides() && d.ID() == id })
 		}
 	}
 	if there || held {
@@ -276,25 +273,35 @@ func (v *verdict) coarse(id manifest.ID) []place {
 	return out
 }
 
-// expect says what a pass does.
-func (m *model) expect() *verdict {
-	st, now, base := &m.state, snapshot(m.in.sources), slices.Clone(m.state.base)
-	if m.in.away {
-		now[1] = base[1]
-	}
-	for i := range m.lostBase {
-		if i == 0 || !m.in.away { // who is away is at its base
-			base[i] = nil
-		}
-	}
-	st.recall(base, m.epochs)
-	v := &verdict{seen: look(now, base), unread: map[manifest.ID][]place{}, standIn: docs{},
-		units: map[string]*expected{}}
-	v.unreadable(st, m.epochs)
+// Model says what passes do to the output branch of a pipeline.
+type Model struct {
+	Pipeline
+	*Renderer
+	State  State
+	Before map[string]string // the files of the branch before the pass
+	Epochs []int             // how often each source has lost the commits that no ref needs
+}
+
+// Pipeline is what a model knows of a pipeline.
+type Pipeline struct {
+	Paths  [][]string // of each source: those that are missing if no document is below them
+	Plain  bool       // the secrets policy is plaintext
+	Label  string     // an operator label
+	Chosen bool       // only agents of tier 0 are selected
+}
+
+// Expect says what a pass does that sees these sources. The base, which the last commit saw, is nil for a source that
+// has lost it.
+func (m *Model) Expect(now, base []Files) *Verdict {
+	st := &m.State
+	st.recall(base, m.Epochs)
+	v := &Verdict{seen: m.look(now, base), unread: map[manifest.ID][]place{}, standIn: docs{},
+		Units: map[string]*Unit{}}
+	v.unreadable(st, m.Epochs)
 	all := maps.Clone(v.seen.objects)
 	maps.Copy(all, v.standIn)
 	for id, d := range all {
-		if id.Kind == "GrafanaAgent" && (!m.in.chosen || d.tier == 0) {
+		if id.Kind == "GrafanaAgent" && (!m.Chosen || d.Tier == 0) {
 			m.expectUnit(v, id, all)
 		}
 	}
@@ -309,17 +316,17 @@ func (m *model) expect() *verdict {
 			continue
 		}
 		agent := agentOf(name)
-		if _, there := all[agent]; v.units[name] == nil && !there {
+		if _, there := all[agent]; v.Units[name] == nil && !there {
 			_, held := v.unread[agent]
 			keep := held || len(v.coarse(agent)) > 0
-			v.units[name] = &expected{unitResult: unitResult{keep: keep}, gone: !keep}
+			v.Units[name] = &Unit{unitResult: unitResult{keep: keep}, Gone: !keep}
 		}
 	}
 	m.collide(v, all)
 	v.findHeld(st)
 	for name, f := range st.units {
-		u := v.units[name]
-		v.refused = v.refused || f.plain && !m.in.plain && u != nil && !u.gone && u.files == nil
+		u := v.Units[name]
+		v.Refused = v.Refused || f.plain && !m.Plain && u != nil && !u.Gone && u.Files == nil
 	}
 	return v
 }
@@ -330,16 +337,16 @@ func agentOf(unit string) manifest.ID {
 }
 
 // expectUnit says what becomes of the unit of a GrafanaAgent.
-func (m *model) expectUnit(v *verdict, agent manifest.ID, all docs) {
+func (m *Model) expectUnit(v *Verdict, agent manifest.ID, all docs) {
 	name := agent.Namespace + "/" + agent.Name
-	was := m.state.units[name]
+	was := m.State.units[name]
 	left := maps.Clone(v.seen.unusable)
 	maps.DeleteFunc(left, func(id manifest.ID, _ bool) bool { _, stands := all[id]; return stands })
-	j := newUnitModel(agent, all, left, m.lastOf(name), m.in.plain)
-	u := &expected{unitResult: j.run()}
-	v.units[name] = u
+	j := newUnitModel(agent, all, left, m.lastOf(name), m.Plain)
+	u := &Unit{unitResult: j.run()}
+	v.Units[name] = u
 	if u.paused {
-		u.gone = was == nil
+		u.Gone = was == nil
 		return
 	}
 	if !u.keep && was != nil && m.immutable(name, u.view) {
@@ -351,17 +358,17 @@ func (m *model) expectUnit(v *verdict, agent manifest.ID, all docs) {
 	}
 	u.keep = u.keep || was != nil && v.misses(was, u.view.objects())
 	if u.keep {
-		u.gone = was == nil
+		u.Gone = was == nil
 		return
 	}
 	u.objects = u.view.objects()
-	u.files = m.render(u.view.agent, u.objects)
-	u.gone = len(u.files) == 0
+	u.Files = m.render(name, u.objects)
+	u.Gone = len(u.Files) == 0
 }
 
 // misses tells whether a unit was rendered from an object that nobody can have now. What the unit has of an object
 // stands in, though it was deleted.
-func (v *verdict) misses(was *folder, rendered docs) bool {
+func (v *Verdict) misses(was *folder, rendered docs) bool {
 	for id := range was.inputs {
 		_, is := rendered[id]
 		_, held := v.unread[id]
@@ -374,8 +381,8 @@ func (v *verdict) misses(was *folder, rendered docs) bool {
 }
 
 // expectPassed says what becomes of what is passed through to the namespace of a unit.
-func (m *model) expectPassed(v *verdict, name string, all docs) {
-	ns, folder, _ := strings.Cut(name, "/")
+func (m *Model) expectPassed(v *Verdict, name string, all docs) {
+	ns, _, _ := strings.Cut(name, "/")
 	objects := docs{}
 	for id, d := range all {
 		if id.Kind != "ServiceAccount" || id.Namespace != ns {
@@ -383,30 +390,29 @@ func (m *model) expectPassed(v *verdict, name string, all docs) {
 		}
 		objects[id] = d
 		if space, ok := all[manifest.ID{Kind: "Namespace", Name: ns}]; ok {
-			objects[space.id()] = space
+			objects[space.ID()] = space
 		}
 	}
-	u := &expected{}
-	v.units[name] = u
-	if was := m.state.units[name]; was != nil && v.misses(was, objects) {
+	u := &Unit{}
+	v.Units[name] = u
+	if was := m.State.units[name]; was != nil && v.misses(was, objects) {
 		u.keep = true
 		return
 	}
-	u.objects, u.files = objects, m.render(doc{ns: ns, name: folder}, objects)
-	u.gone = len(u.files) == 0
+	u.objects, u.Files = objects, m.render(name, objects)
+	u.Gone = len(u.Files) == 0
 }
 
 // immutable tells whether a unit asks for other volumes than the StatefulSets on the branch
 // have, or for other selectors.
-func (m *model) immutable(unit string, v view) bool {
-	agent := v.agent
-	was := m.state.units[unit]
-	moved := was.storage != agent.storage
-	for name := range m.render(agent, v.objects()) {
-		if _, there := m.before[unit+"/"+name]; !there || !was.files[name] {
+func (m *Model) immutable(unit string, v view) bool {
+	was := m.State.units[unit]
+	moved := was.storage != v.agent.Storage
+	for name := range m.render(unit, v.objects()) {
+		if _, there := m.Before[unit+"/"+name]; !there || !was.files[name] {
 			continue // what was removed by hand is replaced
 		}
-		if moved && strings.HasSuffix(name, ".statefulset.yaml") || was.label != m.in.label && isWorkload(name) {
+		if moved && strings.HasSuffix(name, ".statefulset.yaml") || was.label != m.Label && isWorkload(name) {
 			return true
 		}
 	}
@@ -418,23 +424,23 @@ func isWorkload(file string) bool {
 }
 
 // lastOf are the versions that a unit was last rendered from.
-func (m *model) lastOf(unit string) last {
-	f := m.state.units[unit]
-	return func(id manifest.ID) (doc, bool, bool) {
+func (m *Model) lastOf(unit string) last {
+	f := m.State.units[unit]
+	return func(id manifest.ID) (Doc, bool, bool) {
 		if f == nil {
-			return doc{}, false, false
+			return Doc{}, false, false
 		}
 		d, had := f.inputs[id]
-		return d, d != doc{}, had
+		return d, d != Doc{}, had
 	}
 }
 
 // collide finds objects that two units, or a unit and the inputs, would both own.
-func (m *model) collide(v *verdict, all docs) {
+func (m *Model) collide(v *Verdict, all docs) {
 	owners := map[string][]string{}
-	for name, u := range v.units {
+	for name, u := range v.Units {
 		ns, _, _ := strings.Cut(name, "/")
-		for file := range u.files {
+		for file := range u.Files {
 			if strings.HasSuffix(file, ".yaml") && file != "kustomization.yaml" {
 				owners[ns+"/"+file] = append(owners[ns+"/"+file], name)
 			}
@@ -446,14 +452,14 @@ func (m *model) collide(v *verdict, all docs) {
 		_, taken := all[manifest.ID{Kind: "Secret", Namespace: ns, Name: strings.TrimSuffix(file, ".secret.yaml")}]
 		taken = taken && strings.HasSuffix(file, ".secret.yaml")
 		for _, name := range units {
-			was := m.state.units[name]
+			was := m.State.units[name]
 			owns := was != nil && was.files[file]
 			failed[name] = failed[name] || (len(units) > 1 || taken) && !owns
 		}
 	}
 	for name := range failed {
-		if u := v.units[name]; failed[name] {
-			u.keep, u.files, u.gone = true, nil, m.state.units[name] == nil
+		if u := v.Units[name]; failed[name] {
+			u.keep, u.Files, u.Gone = true, nil, m.State.units[name] == nil
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package gitsync_test
+package history
 
 import (
 	"cmp"
@@ -8,31 +8,31 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// commit is what the output branch holds once a verdict is committed.
-func (st *state) commit(v *verdict, m *model) {
-	old := st.units
+// Commit takes note that a pass committed what was expected of it.
+func (m *Model) Commit(v *Verdict) {
+	st, old := &m.State, m.State.units
 	st.units = map[string]*folder{}
-	for name, u := range v.units {
+	for name, u := range v.Units {
 		switch was := old[name]; {
-		case u.gone:
-		case u.files == nil:
+		case u.Gone:
+		case u.Files == nil:
 			st.units[name] = was
 		default:
-			st.units[name] = u.folder(was, m, below(m.before, name))
+			st.units[name] = u.folder(was, m, below(m.Before, name))
 		}
 	}
-	st.base = v.seen.now
-	st.records = v.records(st, m.epochs)
+	st.Base = v.seen.now
+	st.records = v.records(st, m.Epochs)
 }
 
 // folder is a unit that was rendered. What it says of itself is as old as its files.
-func (u *expected) folder(was *folder, m *model, before tree) *folder {
+func (u *Unit) folder(was *folder, m *Model, before map[string]string) *folder {
 	same := was != nil
-	for name, text := range u.files {
-		same = same && before[name].text == text
+	for name, text := range u.Files {
+		same = same && before[name] == text
 	}
 	for name := range before {
-		_, ours := u.files[name]
+		_, ours := u.Files[name]
 		same = same && (ours || was == nil || !was.files[name])
 	}
 	if same {
@@ -45,22 +45,22 @@ func (u *expected) folder(was *folder, m *model, before tree) *folder {
 		}
 		return &f
 	}
-	f := &folder{inputs: u.objects, plain: m.in.plain, label: m.in.label, storage: u.view.agent.storage,
+	f := &folder{inputs: u.objects, plain: m.Plain, label: m.Label, storage: u.view.agent.Storage,
 		files: map[string]bool{}}
-	for name := range u.files {
+	for name := range u.Files {
 		f.files[name] = true
 	}
 	return f
 }
 
 // records are the versions that go with the commit.
-func (v *verdict) records(st *state, epochs []int) []record {
+func (v *Verdict) records(st *State, epochs []int) []record {
 	var out []record
-	add := func(id manifest.ID, d doc, unit string, hidden []place) {
+	add := func(id manifest.ID, d Doc, unit string, hidden []place) {
 		r := record{id: id, doc: d, unit: unit, hidden: hidden, source: v.sourceOf(d)}
 		r.epoch = epochs[r.source]
 		for _, was := range st.records {
-			if was.doc == d && (d != doc{}) { // what is recorded stays where it was found
+			if was.doc == d && (d != Doc{}) { // what is recorded stays where it was found
 				r.source, r.epoch = was.source, was.epoch
 			}
 		}
@@ -72,8 +72,8 @@ func (v *verdict) records(st *state, epochs []int) []record {
 		}
 	}
 	for name, f := range st.units {
-		u := v.units[name]
-		if u.files != nil {
+		u := v.Units[name]
+		if u.Files != nil {
 			for id, d := range u.replace {
 				add(id, d, name, v.unread[id])
 			}
@@ -84,32 +84,36 @@ func (v *verdict) records(st *state, epochs []int) []record {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b record) int { return cmp.Or(a.id.Compare(b.id), cmp.Compare(a.unit, b.unit)) })
+	slices.SortFunc(out, record.compare)
 	return out
+}
+
+func (r record) compare(other record) int {
+	return cmp.Or(r.id.Compare(other.id), cmp.Compare(r.unit, other.unit))
 }
 
 // stays tells whether a unit that stays as it is has another version of an object than the
 // sources. What was deleted is none, but for Secrets and ConfigMaps: somebody may refer to them.
 // If the unit is paused, it is only what cannot be read or was held for it before.
-func (v *verdict) stays(unit string, id manifest.ID, d doc, st *state) bool {
-	u := v.units[unit]
+func (v *Verdict) stays(unit string, id manifest.ID, d Doc, st *State) bool {
+	u := v.Units[unit]
 	now, there := v.seen.objects[id]
 	_, unread := v.unread[id]
 	unread = unread || len(v.coarse(id)) > 0
 	held := slices.ContainsFunc(st.records, func(r record) bool {
-		return r.id == id && r.unit == unit && r.doc != doc{}
+		return r.id == id && r.unit == unit && r.doc != Doc{}
 	})
 	switch {
 	case !u.keep && !u.paused, u.paused && !unread && !held:
 		return false
 	case there:
-		return d != doc{} && d != now
+		return d != Doc{} && d != now
 	}
 	return unread || id.Kind == "Secret" || id.Kind == "ConfigMap"
 }
 
 // sourceOf finds the source whose base has a version.
-func (v *verdict) sourceOf(d doc) int {
+func (v *Verdict) sourceOf(d Doc) int {
 	for i, files := range v.seen.base {
 		for _, list := range files {
 			if slices.Contains(list, d) {
@@ -122,7 +126,7 @@ func (v *verdict) sourceOf(d doc) int {
 
 // recall finds out which versions of the inputs of units are known: what is recorded, or else
 // what is at the base.
-func (st *state) recall(base []sourceFiles, epochs []int) {
+func (st *State) recall(base []Files, epochs []int) {
 	there, _ := usable(base)
 	st.units = maps.Clone(st.units)
 	for name, was := range st.units {
@@ -137,7 +141,7 @@ func (st *state) recall(base []sourceFiles, epochs []int) {
 			if own >= 0 {
 				f.inputs[id] = st.records[own].doc
 				if st.records[own].lost(epochs) {
-					f.inputs[id] = doc{}
+					f.inputs[id] = Doc{}
 				}
 			}
 		}
@@ -146,17 +150,17 @@ func (st *state) recall(base []sourceFiles, epochs []int) {
 }
 
 // findHeld lists the objects that are not rendered as they are, with the units for which.
-func (v *verdict) findHeld(st *state) {
-	v.held, v.vague = map[manifest.ID]map[string]bool{}, map[manifest.ID]bool{}
+func (v *Verdict) findHeld(st *State) {
+	v.Held, v.Vague = map[manifest.ID]map[string]bool{}, map[manifest.ID]bool{}
 	add := func(id manifest.ID, unit string) {
-		if v.held[id] == nil {
-			v.held[id] = map[string]bool{}
+		if v.Held[id] == nil {
+			v.Held[id] = map[string]bool{}
 		}
 		if unit != "" {
-			v.held[id][unit] = true
+			v.Held[id][unit] = true
 		}
 	}
-	for name, u := range v.units {
+	for name, u := range v.Units {
 		was := st.units[name]
 		for id := range v.unread {
 			_, stands := v.standIn[id]
@@ -164,7 +168,7 @@ func (v *verdict) findHeld(st *state) {
 				add(id, name)
 			}
 		}
-		if u.files != nil {
+		if u.Files != nil {
 			for id := range u.held {
 				add(id, name)
 			}
@@ -176,8 +180,8 @@ func (v *verdict) findHeld(st *state) {
 			if v.stays(name, id, d, st) {
 				add(id, name)
 			}
-			if u.keep && d == (doc{}) {
-				v.vague[id] = true
+			if u.keep && d == (Doc{}) {
+				v.Vague[id] = true
 			}
 		}
 	}
@@ -189,8 +193,8 @@ func (v *verdict) findHeld(st *state) {
 }
 
 // isUsed tells whether a unit is rendered from what stands in for an object for all.
-func (v *verdict) isUsed(id manifest.ID) bool {
-	for _, u := range v.units {
+func (v *Verdict) isUsed(id manifest.ID) bool {
+	for _, u := range v.Units {
 		if _, own := u.held[id]; u.uses(id) && !own {
 			return true
 		}
@@ -199,8 +203,8 @@ func (v *verdict) isUsed(id manifest.ID) bool {
 }
 
 // uses tells whether a unit is rendered from an object, or in a Namespace.
-func (u *expected) uses(id manifest.ID) bool {
-	if u.files == nil {
+func (u *Unit) uses(id manifest.ID) bool {
+	if u.Files == nil {
 		return false
 	}
 	for used := range u.objects {

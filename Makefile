@@ -69,12 +69,12 @@ test-all: ## Run every test and print how long each part took; CI runs this
 	@test/stages.sh lint race docs-test release-test prometheus chart agentcheck operator argocd-plugin promoter browser e2e
 
 # The race detector makes tests many times slower, and finds nothing in a package that starts no goroutine: those run without it.
-race: test-deps ## Run all tests of the main module, with the race detector where goroutines are, and 6,000 random histories of edits
+race: test-deps ## Run all tests of the main module, with the race detector where goroutines are, and 4,000 random histories of edits
 	@all=$$(go list -f '{{.Dir}}' ./...) && \
 	racy=$$(for d in $$all; do ! grep -qE --exclude='bench*' '^\s*go (func|[a-zA-Z.]+\()|\.Go\(' $$d/*.go || echo $$d; done) && \
 	echo "with the race detector: $$(echo "$$racy" | wc -l) packages" && go test $(RACE) -timeout 30m $$racy && \
 	CGO_ENABLED=0 go test -timeout 30m $$(printf '%s\n' $$all $$racy | sort | uniq -u)
-	GOGC=400 CGO_ENABLED=0 go test -timeout 30m -run '^TestModel$$' ./gitsync -model.histories=6000
+	GOGC=400 CGO_ENABLED=0 go test -timeout 30m -run '^TestModel$$' ./gitsync -model.histories=4000
 
 # Results depend on the clients, which Go does not know of: they are not kept.
 prometheus: ## Let Prometheus's own code read the configurations, and its http_sd clients the targets that sd serves
@@ -173,7 +173,7 @@ soak: ## Run replicas of agentry serve for SOAK (10m) while people edit and thin
 	go run ./test/soak -for $(SOAK)
 
 soak-model: ## Compare a million random histories of edits with a model, and print the progress
-	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=600000
+	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=400000
 
 soak-sd: ## Run the sd-aggregator for SOAK (10m) while pods change and fail, with the race detector
 	go run $(RACE) ./test/sd/soak -for $(SOAK)

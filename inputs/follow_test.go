@@ -59,7 +59,7 @@ func applied(t *testing.T, s inputs.Search) (string, *inputs.Layout) {
 		fmt.Fprintln(&out, r.Name)
 		for _, o := range built.Result.Objects {
 			file, line, _ := o.Written()
-			fmt.Fprintf(&out, "  %s of %s:%d %v", o.ID, file, line, o.Labels)
+			fmt.Fprintf(&out, "  %s of %s:%d %v", o.ID, file, line, o.Labels.Map())
 			if m, ok := o.Value().(*monitoringv1.ServiceMonitor); ok {
 				out.WriteString(" " + m.Spec.JobLabel)
 			}

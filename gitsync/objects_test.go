@@ -26,10 +26,6 @@ spec:
 `, ns)
 }
 
-func paused(ns string) string {
-	return strings.Replace(agent(ns), "spec:\n  metrics", "spec:\n  paused: true\n  metrics", 1)
-}
-
 func monitor(ns, name, port string) string {
 	return fmt.Sprintf(`apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor
@@ -56,10 +52,6 @@ func twoTeams() map[string]string {
 		"in/a/agent.yaml": agent("a"), "in/a/web.yaml": monitor("a", "web", "http"),
 		"in/b/agent.yaml": agent("b"), "in/b/web.yaml": monitor("b", "web", "http"),
 	}
-}
-
-func space(name, team string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, labels: {team: %q}}\n", name, team)
 }
 
 func account(ns, name, team string) string {
@@ -92,5 +84,3 @@ func list(objects ...string) string {
 	}
 	return b.String()
 }
-
-func one(name, text string) map[string]string { return map[string]string{name: text} }

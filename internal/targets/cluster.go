@@ -17,9 +17,10 @@ import (
 
 // Cluster has the objects in which Prometheus finds targets.
 type Cluster struct {
-	nodes     stock[*corev1.Node]
-	pods      stock[*corev1.Pod]
-	services  stock[*corev1.Service]
+	nodes    stock[*corev1.Node]
+	pods     stock[*corev1.Pod]
+	services stock[*corev1.Service]
+	//lint:ignore SA1019 the role endpoints is still what most monitors become
 	endpoints stock[*corev1.Endpoints]
 	slices    stock[*endpointSlice]
 	ingresses stock[*networkingv1.Ingress]
@@ -115,6 +116,7 @@ func (c *Cluster) add(o *unstructured.Unstructured) (resource string, err error)
 	case "Service.v1":
 		return "services", convert(o, &c.services, &corev1.Service{})
 	case "Endpoints.v1":
+		//lint:ignore SA1019 see above
 		return "endpoints", convert(o, &c.endpoints, &corev1.Endpoints{})
 	case "EndpointSlice.discovery.k8s.io":
 		return "endpointslices", convert(o, &c.slices, &endpointSlice{})

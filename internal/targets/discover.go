@@ -351,6 +351,7 @@ func (b *builder) serviceLabels(namespace, name string) set {
 	return ofService(s)
 }
 
+//lint:ignore SA1019 the role endpoints is still what most monitors become
 func (b *builder) ofEndpoints(e *corev1.Endpoints) {
 	if !b.shows("endpoints", e) {
 		return

@@ -72,18 +72,25 @@ func printTargets(ctx context.Context, env Env, flags *cli.Context, args []strin
 			return cmp.Or(env.report(env.Stderr, runs, run.Report.Diags), error(command.ErrFindings))
 		}
 	}
-	jobs, unknown, err := scrapeJobs(runs, references)
+	jobs, chosen, unknown, err := scrapeJobs(runs, references)
 	if err != nil {
 		return err
 	}
-	cluster, err := env.cluster(ctx, flags, jobs)
+	var asked []explain.ScrapeJob
+	for place, j := range jobs {
+		if chosen[place] {
+			asked = append(asked, j)
+		}
+	}
+	cluster, err := env.cluster(ctx, flags, asked)
 	if err != nil {
 		return err
 	}
-	report, err := targets.Compute(ctx, cluster, jobs)
+	report, err := targets.Compute(ctx, cluster, jobs) // all: the others may scrape the same
 	if err != nil {
 		return err
 	}
+	report.Choose(func(place int) bool { return chosen[place] })
 	report.UnknownUnits = unknown
 	if command.IsData(format) {
 		err = command.WriteData(env.Stdout, format, report)
@@ -106,9 +113,11 @@ func printTargets(ctx context.Context, env Env, flags *cli.Context, args []strin
 	return verdict(found, false)
 }
 
-// scrapeJobs returns the jobs of the objects that references name, or else of those that the paths of the runs have,
-// and the units whose jobs are not known.
-func scrapeJobs(runs []*dryrun.Run, references []string) (jobs []explain.ScrapeJob, unknown []string, err error) {
+// scrapeJobs returns all jobs, which of them are chosen, by place, and the units whose jobs are not known. Chosen are
+// the jobs of the objects that references name, or else of those that the paths of the runs have.
+func scrapeJobs(runs []*dryrun.Run, references []string) (jobs []explain.ScrapeJob, chosen map[int]bool,
+	unknown []string, err error) {
+	chosen = map[int]bool{}
 	var ids []manifest.ID
 	for _, run := range runs {
 		x := explain.New(*run.Report.Explained)
@@ -129,8 +138,8 @@ func scrapeJobs(runs []*dryrun.Run, references []string) (jobs []explain.ScrapeJ
 		for _, j := range all {
 			namespace, name, _ := strings.Cut(j.Unit, "/")
 			agent := manifest.ID{Kind: v1alpha1.GrafanaAgentKind, Namespace: namespace, Name: name}
-			if !slices.ContainsFunc([]manifest.ID{j.Object, j.Instance, agent}, keep) {
-				continue
+			if slices.ContainsFunc([]manifest.ID{j.Object, j.Instance, agent}, keep) {
+				chosen[len(jobs)] = true
 			}
 			if len(runs) > 1 {
 				j.RenderedBy = run.Pipeline.Metadata.Name
@@ -139,12 +148,12 @@ func scrapeJobs(runs []*dryrun.Run, references []string) (jobs []explain.ScrapeJ
 		}
 	}
 	switch {
-	case len(jobs) > 0, len(references) == 0, len(unknown) > 0:
-		return jobs, unknown, nil
+	case len(chosen) > 0, len(references) == 0, len(unknown) > 0:
+		return jobs, chosen, unknown, nil
 	case err != nil && len(ids) == 0:
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return nil, nil, command.Usagef("agentry explain "+references[0]+" says why", "%s renders to no scrape job",
+	return nil, nil, nil, command.Usagef("agentry explain "+references[0]+" says why", "%s renders to no scrape job",
 		strings.Join(references, ", "))
 }
 

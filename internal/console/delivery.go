@@ -14,8 +14,8 @@ type clusters struct {
 	delivery.Status
 }
 
-// clustersOf returns that part of a page.
-func clustersOf(p pipelinePage) clusters { return clusters{p.frame, *p.Delivery} }
+// Clusters returns that part of the page.
+func (p pipelinePage) Clusters() clusters { return clusters{p.frame, *p.Delivery} }
 
 // deliveryClass returns the CSS class of a state in a cluster.
 func deliveryClass(s delivery.State) string {

@@ -23,7 +23,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"short": short, "position": position, "at": fileAndLine, "took": took, "amount": amount, "labels": labelList,
 		"line": changeOf, "class": classOf, "repository": repositoryName, "because": because, "spans": spans,
-		"segment": url.PathEscape, "clusters": clustersOf, "delivered": deliveryClass, "after": after,
+		"segment": url.PathEscape, "delivered": deliveryClass, "after": after,
 		"commit": func(commit, page string) commitLink { return commitLink{commit, page} },
 		"place":  func(text, page string) placeLink { return placeLink{text, page} },
 	}

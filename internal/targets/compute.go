@@ -2,7 +2,7 @@ package targets
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"net/url"
 	"slices"
 
@@ -51,8 +51,11 @@ type Job struct {
 	NotComputed []string `json:"notComputed,omitempty"`
 	Incomplete  []string `json:"incomplete,omitempty"`
 
-	hashes []uint64 // of the addresses of its targets
+	scraped []scraped
 }
+
+// scraped is a target of a job, by hashes of its URL and of its labels.
+type scraped struct{ url, labels uint64 }
 
 // Target is a target that is scraped. Credentials are hidden in it.
 type Target struct {
@@ -87,14 +90,16 @@ type Example struct {
 	Of      string `json:"of,omitempty"`
 }
 
-// Duplicate is a pair of jobs of a GrafanaAgent that scrape the same targets.
+// Duplicate is a group of jobs of a GrafanaAgent that scrape the same targets.
 type Duplicate struct {
-	Unit string    `json:"unit"`
-	Jobs [2]string `json:"jobs"`
-	// Targets counts the addresses that both scrape. SameLabels counts those whose labels are equal too, so that the
-	// samples of the jobs collide.
+	Unit string   `json:"unit"`
+	Jobs []string `json:"jobs"`
+	// Targets counts the addresses that all of them scrape, and no other job does. SameLabels counts those at which
+	// two jobs of one instance have equal labels too, so that their samples collide.
 	Targets    int `json:"targets"`
 	SameLabels int `json:"sameLabels,omitempty"`
+
+	of []int // the jobs, by their places in the report
 }
 
 const (
@@ -129,7 +134,7 @@ func (c *Cluster) job(r rules, j *job) (*Job, error) {
 	if len(j.sharing) > 1 {
 		out.Shards = len(j.sharing)
 	}
-	lb, isThere := labels.NewBuilder(labels.EmptyLabels()), map[uint64]bool{}
+	lb, isThere := labels.NewBuilder(labels.EmptyLabels()), map[scraped]bool{}
 	for _, of := range c.targets(j) {
 		o, err := r.relabel(j, lb, of)
 		if err != nil {
@@ -141,14 +146,14 @@ func (c *Cluster) job(r rules, j *job) (*Job, error) {
 			continue
 		}
 		all := o.url.String()
-		if hash := o.labels.Hash() ^ hashOf(all); isThere[hash] {
+		t := scraped{url: hashOf(all), labels: o.labels.Hash()}
+		if isThere[t] {
 			out.Equal++
 			continue
-		} else {
-			isThere[hash] = true
 		}
+		isThere[t], out.scraped = true, append(out.scraped, t)
 		if out.Kept++; out.Kept <= maxListed {
-			out.keep(o, of, all)
+			out.keep(o, of)
 		}
 	}
 	for _, d := range j.discoveries {
@@ -191,14 +196,13 @@ func (c *Cluster) targets(j *job) (out []found) {
 	return out
 }
 
-func (out *Job) keep(o outcome, of found, all string) {
+func (out *Job) keep(o outcome, of found) {
 	t := Target{URL: shown(*o.url), Labels: map[string]string{}, Of: named(of.of)}
 	o.labels.Range(func(l labels.Label) { t.Labels[l.Name] = explain.Shown(l.Name, l.Value) })
 	if out.Shards > 0 {
 		t.Shards = o.shards
 	}
 	out.Targets = append(out.Targets, t)
-	out.hashes = append(out.hashes, hashOf(all))
 }
 
 // shown returns a URL without credentials.
@@ -222,13 +226,15 @@ func named(id manifest.ID) string {
 
 func (out *Job) drop(j *job, o outcome, of found) {
 	out.Dropped++
-	i := slices.IndexFunc(out.Drops, func(d Drop) bool { return d.index == o.rule && (o.why == "" || d.Text == o.why) })
+	index := o.rule
+	if index == afterRules {
+		index = len(j.rules)
+	}
+	i := slices.IndexFunc(out.Drops, func(d Drop) bool { return d.index == index && (o.why == "" || d.Text == o.why) })
 	if i < 0 {
 		i = len(out.Drops)
-		d := Drop{index: o.rule, Text: o.why, of: map[manifest.ID]int{}}
-		if o.rule == afterRules {
-			d.index = len(j.rules)
-		} else {
+		d := Drop{index: index, Text: o.why, of: map[manifest.ID]int{}}
+		if o.rule != afterRules {
 			part := j.part(o.rule)
 			d.Rule, d.Words, d.From = o.rule+1, part.Text, part.From
 			d.Text = lack(j.rules[o.rule], part)
@@ -245,42 +251,68 @@ func (out *Job) drop(j *job, o outcome, of found) {
 
 func hashOf(text string) uint64 { return labels.FromStrings("url", text).Hash() }
 
-// duplicates returns the pairs of jobs of each GrafanaAgent that scrape the same addresses.
+// Choose leaves the jobs whose places are chosen, and what they scrape together with any other.
+func (r *Report) Choose(chosen func(place int) bool) {
+	jobs := []*Job{}
+	for place, j := range r.Jobs {
+		if chosen(place) {
+			jobs = append(jobs, j)
+		}
+	}
+	r.Jobs = jobs
+	r.Duplicates = slices.DeleteFunc(r.Duplicates, func(d Duplicate) bool { return !slices.ContainsFunc(d.of, chosen) })
+}
+
+// duplicates returns the groups of jobs of each GrafanaAgent that scrape the same addresses.
 func duplicates(jobs []*Job) (out []Duplicate) {
-	type place struct{ job, target int }
 	type address struct {
 		unit string
-		hash uint64
+		url  uint64
 	}
-	at := map[address][]place{}
-	index := map[[2]int]int{}
+	type sample struct {
+		address
+		instance string
+		labels   uint64
+	}
+	at, first, collides := map[address][]int{}, map[sample]int{}, map[address]bool{}
 	for n, j := range jobs {
-		for t, hash := range j.hashes {
-			key := address{j.Pipeline + "/" + j.Unit, hash}
-			for _, other := range at[key] {
-				if other.job == n {
-					continue
-				}
-				pair := [2]int{other.job, n}
-				i, known := index[pair]
-				if !known {
-					i = len(out)
-					index[pair] = i
-					out = append(out, Duplicate{Unit: j.Unit, Jobs: [2]string{jobs[other.job].Name, j.Name}})
-				}
-				out[i].Targets++
-				if jobs[other.job].Instance == j.Instance &&
-					maps.Equal(jobs[other.job].Targets[other.target].Labels, j.Targets[t].Labels) {
-					out[i].SameLabels++
-				}
+		for _, t := range j.scraped {
+			key := address{j.Pipeline + "/" + j.Unit, t.url}
+			if of := at[key]; len(of) == 0 || of[len(of)-1] != n {
+				at[key] = append(of, n)
 			}
-			if len(at[key]) < maxSame {
-				at[key] = append(at[key], place{n, t})
+			same := sample{key, j.Instance, t.labels}
+			if other, isThere := first[same]; !isThere {
+				first[same] = n
+			} else if other != n {
+				collides[key] = true
+			}
+		}
+	}
+	index := map[string]int{}
+	for n, j := range jobs {
+		for _, t := range j.scraped {
+			key := address{j.Pipeline + "/" + j.Unit, t.url}
+			of := at[key]
+			if len(of) < 2 || of[0] != n {
+				continue
+			}
+			delete(at, key) // a job can scrape an address several times
+			group := fmt.Sprint(of)
+			i, isKnown := index[group]
+			if !isKnown {
+				i = len(out)
+				index[group] = i
+				d := Duplicate{Unit: j.Unit, of: of}
+				for _, place := range of {
+					d.Jobs = append(d.Jobs, jobs[place].Name)
+				}
+				out = append(out, d)
+			}
+			if out[i].Targets++; collides[key] {
+				out[i].SameLabels++
 			}
 		}
 	}
 	return out
 }
-
-// maxSame limits the jobs with one address that are compared with others.
-const maxSame = 20

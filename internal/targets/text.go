@@ -3,6 +3,7 @@ package targets
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,7 +87,7 @@ func (j *Job) String() string {
 	}
 	out := amount(j.Kept, "target", "targets")
 	if j.Equal > 0 {
-		notes = append(notes, fmt.Sprintf("%d more are equal to these", j.Equal))
+		notes = append(notes, amount(j.Equal, "more is equal to one of these", "more are equal to these"))
 	}
 	if j.Dropped > 0 {
 		out += fmt.Sprintf(", %d dropped (%s)", j.Dropped, j.byRules())
@@ -109,9 +110,18 @@ func (j *Job) byRules() string {
 	return strings.Join(rules, "; ")
 }
 
-// String says which targets two jobs share.
+// maxJobs limits the jobs with the same targets that the text names.
+const maxJobs = 10
+
+// String says which targets jobs share.
 func (d Duplicate) String() string {
-	out := fmt.Sprintf("%s by %s and %s", amount(d.Targets, "target", "targets"), d.Jobs[0], d.Jobs[1])
+	names := slices.Clone(d.Jobs[:min(len(d.Jobs), maxJobs)])
+	if more := len(d.Jobs) - len(names); more > 0 {
+		names = append(names, amount(more, "more job", "more jobs"))
+	}
+	last := len(names) - 1
+	out := fmt.Sprintf("%s by %s and %s", amount(d.Targets, "target", "targets"), strings.Join(names[:last], ", "),
+		names[last])
 	if d.SameLabels > 0 {
 		out += fmt.Sprintf(", %d with equal labels, so that their samples collide", d.SameLabels)
 	}

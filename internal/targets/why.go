@@ -298,30 +298,50 @@ func (c *Cluster) isShown(d *discovery, id manifest.ID) bool {
 	return d.shows("ingress", c.ingresses[id.Namespace][id.Name])
 }
 
-// withoutTarget says why the objects that a selector chooses give no target.
+// withoutTarget says why the objects that a selector chooses give no target. They can have different reasons: of each
+// the last rule that drops a target counts, which comes nearest to keeping one.
 func (c *Cluster) withoutTarget(j *job, d *discovery, chosen []manifest.ID, out *Job) string {
-	byRule := map[int]int{}
-	last := -1
-	for i, drop := range out.Drops {
-		for _, id := range chosen {
-			if n := drop.of[id]; n > 0 {
-				byRule[i] += n
+	const nothing = -1 // drops a target: there is none
+	by, dropped := map[int][]manifest.ID{}, map[int]int{}
+	for _, id := range chosen {
+		last := nothing
+		for i, drop := range out.Drops {
+			if drop.of[id] > 0 {
 				last = i
 			}
 		}
+		by[last] = append(by[last], id)
+		if last != nothing {
+			dropped[last] += out.Drops[last].of[id]
+		}
 	}
-	names := list(chosen)
-	if last < 0 && len(chosen) > 1 {
-		return names + " are selected, and none has a target; the first: " + c.withoutAddress(d, chosen[0])
+	because := func(last int) (joint, reason string) {
+		switch of := by[last]; {
+		case last == nothing && len(of) > 1:
+			return ", and ", "none has a target; the first: " + c.withoutAddress(d, of[0])
+		case last == nothing:
+			return ", and ", c.withoutAddress(d, of[0])
+		default:
+			if ports := c.ports(j, d, of, out.Drops[last]); ports != "" {
+				return ", but ", ports
+			}
+			return ", but ", amount(dropped[last], "target is", "targets are") + " dropped: " + out.Drops[last].Text
+		}
 	}
-	if last < 0 {
-		return names + " is selected, and " + c.withoutAddress(d, chosen[0])
+	text := list(chosen) + " " + is(chosen) + " selected"
+	if len(by) == 1 {
+		for last := range by {
+			joint, reason := because(last)
+			text += joint + reason
+		}
+		return text
 	}
-	if ports := c.ports(j, d, chosen, out.Drops[last]); ports != "" {
-		return names + " " + is(chosen) + " selected, but " + ports
+	var reasons []string
+	for _, last := range slices.Backward(slices.Sorted(maps.Keys(by))) {
+		_, reason := because(last)
+		reasons = append(reasons, list(by[last])+": "+reason)
 	}
-	return fmt.Sprintf("%s %s selected, but %s dropped: %s", names, is(chosen),
-		amount(byRule[last], "target is", "targets are"), out.Drops[last].Text)
+	return text + ", and none has a target: " + strings.Join(reasons, "; ")
 }
 
 func is(ids []manifest.ID) string {

@@ -65,6 +65,21 @@ func TestWhyThereIsNoTarget(t *testing.T) {
 			[]string{pod("a", "10.0.0.1"), strings.Replace(pod("c", "10.0.0.1"), `"http"`, `"web"`, 1)},
 			"all 2 targets that are discovered are dropped (1: port is not http; " +
 				"1: spec.podMetricsEndpoints[0].relabelings[0]: keep targets where pod is b)"},
+		"a reason for each": {podMonitor,
+			[]string{strings.Replace(pod("a", "10.0.0.1"), `"phase": "Running"`, `"phase": "Succeeded"`, 1),
+				strings.Replace(pod("b", "10.0.0.2"), `"http"`, `"web"`, 1)},
+			"Pod/shop/a, Pod/shop/b are selected, and none has a target: Pod/shop/b: none of the ports is http: there is " +
+				"web; Pod/shop/a: 1 target is dropped: the pod is finished"},
+		"a Service has the port and another one the endpoints": {serviceMonitor,
+			[]string{service, strings.Replace(service, `"name": "web"`, `"name": "wob"`, 1),
+				`{kind: Endpoints, apiVersion: v1, metadata: {name: wob, namespace: shop}, subsets: [{addresses: [{ip: 10.0.0.1}],
+				ports: [{name: other, port: 80}]}]}`, pod("a", "")},
+			"Service/shop/web, Service/shop/wob are selected, and none has a target: Service/shop/wob: none of the ports is " +
+				"http: there is other; Service/shop/web: it has no endpoints, and no selector by which Kubernetes would make them"},
+		"two targets that no rule drops": {strings.Replace(podMonitor, "port: http",
+			"port: http, relabelings: [{targetLabel: __address__, replacement: ''}]", 1),
+			[]string{pod("a", "10.0.0.1"), pod("b", "10.0.0.2")},
+			"Pod/shop/a, Pod/shop/b are selected, but 2 targets are dropped: it has no __address__"},
 		"an Ingress without rules": {probe,
 			[]string{`{kind: Ingress, apiVersion: networking.k8s.io/v1, metadata: {name: a, namespace: shop, labels: {app: web}}}`},
 			"Ingress/shop/a is selected, and it has no rule"},

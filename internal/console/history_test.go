@@ -1,12 +1,16 @@
 package console
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/delivery"
 	"github.com/agentry-dev/agentry/test/outputs"
 )
 
@@ -23,12 +27,19 @@ func TestTheHistoryOfAPipeline(t *testing.T) {
 	link := `href="/pipelines/prod/commits/` + last + `"`
 	holds(t, get(h, "/pipelines/prod").Body.String(), link, "https://github.com/org/a/commit/"+last, short(source))
 	holds(t, get(h, "/pipelines/prod/commits").Body.String(), link, `href="/pipelines/prod/commits/`+first+`"`)
-	text := get(h, "/pipelines/prod/commits/"+last).Body.String()
+	at := "/pipelines/prod/commits/" + last
+	text := get(h, at).Body.String()
 	holds(t, text, "2 objects changed", "pods reload their configuration", "instance m/main",
 		"writer http://mimir/second", "<h3 class=\"object changed\">", ": commit ")
 	if strings.Contains(text, outputs.Password) || strings.Contains(text, outputs.User) {
 		t.Error("the page has a secret")
 	}
+	store := delivery.New(delivery.Options{Log: slog.New(slog.DiscardHandler)})
+	store.Passed(t.Context(), fleet.Outcome{Definition: d, After: w.Status, Report: &gitsync.Report{Commit: last}})
+	store.Record(delivery.Report{Cluster: "prod-eu", Reconciler: "Kustomization/flux-system/all", Commit: last,
+		State: delivery.Healthy, Sent: time.Now()})
+	delivered := &fake{pipelines: []fleet.Status{w.Status}, defs: []*fleet.Definition{d}, caches: w.Caches, delivery: store}
+	holds(t, get(delivered.handler(t), at).Body.String(), "Kustomization/flux-system/all", ">healthy<")
 	if got := get(h, "/pipelines/prod/commits/"+source); got.Code != 404 ||
 		!strings.Contains(got.Body.String(), "not among the latest commits") {
 		t.Errorf("a commit of another branch: %d", got.Code)

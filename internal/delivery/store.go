@@ -214,6 +214,9 @@ func (s *Store) Record(r Report) bool {
 		return false
 	}
 	r.received = time.Now()
+	if r.Sent.After(r.received) { // by a clock that may be set right before the next report
+		r.Sent = r.received.Truncate(time.Second) // as exact as reports are
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record(r)

@@ -148,7 +148,7 @@ func TestFromCommitToCluster(t *testing.T) {
 func TestOrderOfReports(t *testing.T) {
 	at := func(second int, state State) Report {
 		r := from("eu", 1, state)
-		r.Sent = time.Unix(1_800_000_000+int64(second), 0)
+		r.Sent = time.Unix(1_700_000_000+int64(second), 0)
 		return r
 	}
 	for name, test := range map[string]struct {
@@ -166,6 +166,7 @@ func TestOrderOfReports(t *testing.T) {
 		"it recovers":                      {[]Report{at(1, Failed), at(2, Applied)}, "eu applied"},
 		"it recovers and is healthy":       {[]Report{at(1, Failed), at(2, Healthy)}, "eu healthy"},
 		"it still fails in another second": {[]Report{at(1, Failed), at(2, Failed)}, "eu failed it is broken"},
+		"the clock was ahead by years":     {[]Report{at(1_000_000_000, Failed), from("eu", 1, Healthy)}, "eu healthy"},
 		"a state that nobody may report":   {[]Report{at(1, Applied), at(2, Superseded)}, "eu applied"},
 	} {
 		t.Run(name, func(t *testing.T) {

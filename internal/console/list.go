@@ -97,6 +97,7 @@ type list struct {
 	Bad      int
 	Found    int // by the words, in the state
 	States   []choice
+	Causes   []cause
 	Groups   []group
 	Pages    int
 }
@@ -134,6 +135,7 @@ func (c *console) newList(r *http.Request, q query) list {
 		found = slices.DeleteFunc(found, func(r row) bool { return r.State.Key != q.State })
 	}
 	p.Found = len(found)
+	p.Causes = causes(found)
 	order := orders()[q.Sort]
 	slices.SortStableFunc(found, func(a, b row) int {
 		if q.Group != "" {

@@ -37,6 +37,8 @@ type row struct {
 	Why   string
 	links links
 	rank  int // of the state
+	// Cause is the number of the cause that is shown for several pipelines; 0: the row has its own.
+	Cause int
 }
 
 // links are the pages of a pipeline's repositories.

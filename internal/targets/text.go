@@ -44,7 +44,7 @@ func (r *Report) WriteText(w io.Writer, details bool) error {
 	}
 	for _, name := range r.UnknownUnits {
 		p.b.WriteString("\n")
-		p.line(0, "unit %s keeps the folder that it has, so its jobs are not known", name)
+		p.line(0, "unit %s is paused or held, and keeps the folder that it has: its jobs are not known", name)
 	}
 	_, err := io.WriteString(w, p.b.String())
 	return err

@@ -1,0 +1,77 @@
+package console
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+const (
+	// maxCauses is how many causes are shown together.
+	maxCauses = 10
+	// maxOfCause is how many of their pipelines are named.
+	maxOfCause = 12
+)
+
+// cause is a finding that several pipelines have: the same line of one repository is wrong for all of them.
+type cause struct {
+	diag.Diagnostic
+	Number     int // from 1
+	Repository string
+	Rows       []row
+}
+
+// Named returns the pipelines that are named.
+func (c cause) Named() []row { return c.Rows[:min(len(c.Rows), maxOfCause)] }
+
+// Unnamed counts the others.
+func (c cause) Unnamed() int { return len(c.Rows) - len(c.Named()) }
+
+// causeKey is what findings of one cause have in common.
+type causeKey struct {
+	repository, file, message string
+	line, column              int
+	code                      diag.Code
+}
+
+func (r row) causeKey(d diag.Diagnostic) causeKey {
+	return causeKey{cmp.Or(d.Source, r.Repository()), d.File, d.Message, d.Line, d.Column, d.Code}
+}
+
+// causes returns what several pipelines have in common, the most frequent first, and notes it in the rows whose first
+// finding it is.
+func causes(rows []row) (out []cause) {
+	index := map[causeKey]int{}
+	for _, r := range rows {
+		for _, d := range r.Findings.First {
+			if d.File == "" || d.Severity == diag.Info {
+				continue
+			}
+			key := r.causeKey(d)
+			i, isKnown := index[key]
+			if !isKnown {
+				i = len(out)
+				index[key] = i
+				out = append(out, cause{Diagnostic: d, Repository: key.repository})
+			}
+			if of := out[i].Rows; len(of) == 0 || of[len(of)-1].Name != r.Name {
+				out[i].Rows = append(of, r)
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, func(c cause) bool { return len(c.Rows) < 2 })
+	slices.SortStableFunc(out, func(a, b cause) int { return len(b.Rows) - len(a.Rows) })
+	out = out[:min(len(out), maxCauses)]
+	number := map[causeKey]int{}
+	for i := range out {
+		out[i].Number = i + 1
+		number[out[i].Rows[0].causeKey(out[i].Diagnostic)] = i + 1
+	}
+	for i, r := range rows {
+		if len(r.Findings.First) > 0 && r.Summary() != "" {
+			rows[i].Cause = number[r.causeKey(r.Findings.First[0])]
+		}
+	}
+	return out
+}

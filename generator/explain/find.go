@@ -98,7 +98,7 @@ func (x *inputs) onlyNamed(kind string) []manifest.ID {
 // hasLabels reports whether a selector matches the labels of an object.
 func (x *Explainer) hasLabels(id manifest.ID, s labels.Selector) bool {
 	o := x.byID[id]
-	return o != nil && s.Matches(o.Labels)
+	return o != nil && s.Matches(&o.Labels)
 }
 
 // UnknownError is a reference that names no object.

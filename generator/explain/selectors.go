@@ -126,7 +126,7 @@ func (x *selectors) matchNamespace(p parent, c *choice, namespace string) match 
 // selects reports whether a choice of a parent selects an object.
 func (x *selectors) selects(p parent, o *manifest.Object) bool {
 	c := p.of(o.Kind)
-	return c != nil && c.isSet() && c.selector.Matches(o.Labels) &&
+	return c != nil && c.isSet() && c.selector.Matches(&o.Labels) &&
 		x.matchNamespace(p, c, o.Namespace).selected
 }
 
@@ -196,7 +196,7 @@ func (x *selectors) distance(p parent, c *choice, o *manifest.Object) int {
 	requirements, _ := c.selector.Requirements()
 	n := 0
 	for i := range requirements {
-		if !requirements[i].Matches(o.Labels) {
+		if !requirements[i].Matches(&o.Labels) {
 			n++
 		}
 	}

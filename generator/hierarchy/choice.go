@@ -56,10 +56,9 @@ func Choices(o *manifest.Object) []Choice {
 // NamespaceLabels returns the labels of a namespace as the API server would show them: those in the manifest, if there
 // is one, and the immutable label with its name.
 func NamespaceLabels(set *manifest.Set, name string) manifest.Labels {
-	all := map[string]string{}
+	var written manifest.Labels
 	if o := set.Get(manifest.ID{Kind: "Namespace", Name: name}); o != nil {
-		all = o.Labels.Map()
+		written = o.Labels
 	}
-	all[corev1.LabelMetadataName] = name
-	return manifest.LabelsOf(all)
+	return written.With(corev1.LabelMetadataName, name)
 }

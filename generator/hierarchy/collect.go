@@ -179,7 +179,7 @@ func (h *Hierarchy) warnNotCollected(o *manifest.Object, reaches []reach) {
 	d := o.Place(diag.NotCollected.At("metadata.labels",
 		"no IntegrationMonitor of GrafanaAgent %s selects it: it runs, and nobody collects its metrics", h.Name()))
 	for _, r := range reaches {
-		if r.selector.Matches(o.Labels) && !r.sees(o.Namespace) {
+		if r.selector.Matches(&o.Labels) && !r.sees(o.Namespace) {
 			d.Hint = r.monitor.ID.String() + " selects its labels, but looks only in " + r.where() +
 				": see its namespaceSelector"
 			break

@@ -124,7 +124,7 @@ func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest
 	if total > scanLimit {
 		if postings, ok := ix.postings(sel); ok && len(postings) < total {
 			for _, p := range within(postings, spans) {
-				if o := ix.objects[p]; sel.Matches(o.Labels) {
+				if o := ix.objects[p]; sel.Matches(&o.Labels) {
 					out = append(out, o)
 				}
 			}
@@ -133,7 +133,7 @@ func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest
 	}
 	for _, s := range spans {
 		for _, o := range ix.objects[s.from:s.to] {
-			if sel.Matches(o.Labels) {
+			if sel.Matches(&o.Labels) {
 				out = append(out, o)
 			}
 		}

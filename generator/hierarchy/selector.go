@@ -76,7 +76,7 @@ func (b *builder) mayBeLeftOut(namespaces []string, all bool, selector labels.Se
 	}
 	return slices.ContainsFunc(b.set.LeftOut(), func(o *manifest.Object) bool {
 		return slices.Contains(kinds, o.Kind) && (all || slices.Contains(namespaces, o.Namespace)) &&
-			selector.Matches(o.Labels)
+			selector.Matches(&o.Labels)
 	})
 }
 

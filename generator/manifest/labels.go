@@ -13,7 +13,7 @@ import (
 type Label struct{ Name, Value string }
 
 // Labels are the labels of an object, sorted by name. There are few in an object and many objects: a map would take ten
-// times as much memory.
+// times as much memory. For selectors use their address, which needs no memory.
 type Labels []Label
 
 var _ labels.Labels = Labels{}
@@ -50,6 +50,20 @@ func (l Labels) Has(name string) bool {
 func (l Labels) Get(name string) string {
 	value, _ := l.Lookup(name)
 	return value
+}
+
+// With returns the labels with that value of one of them.
+func (l Labels) With(name, value string) Labels {
+	at := slices.IndexFunc(l, func(l Label) bool { return l.Name >= name })
+	if at < 0 {
+		at = len(l)
+	}
+	rest := l[at:]
+	if len(rest) > 0 && rest[0].Name == name {
+		rest = rest[1:]
+	}
+	out := make(Labels, 0, len(l)+1)
+	return append(append(append(out, l[:at]...), Label{name, value}), rest...)
 }
 
 // Map returns the labels as a map of its own.

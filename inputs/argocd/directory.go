@@ -109,7 +109,8 @@ func nextDocument(text []byte, begin int) int {
 // isBrokenResource reports whether a document is an Application or ApplicationSet in invalid YAML. What it would lead
 // to must not count as deleted.
 func isBrokenResource(doc []byte) bool {
-	if !resourceKind.Match(doc) || bytes.Contains(doc, []byte("apiVersion")) && !bytes.Contains(doc, []byte(APIVersion)) {
+	isOther := bytes.Contains(doc, []byte("apiVersion")) && !bytes.Contains(doc, []byte(APIVersion))
+	if isOther || !resourceKind.Match(doc) {
 		return false
 	}
 	var object map[string]any

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,11 +19,16 @@ import (
 // the same values.
 func TestEachListIsDataToo(t *testing.T) {
 	const in, before = "../../examples/quickstart", "../../examples/platform"
+	export := filepath.Join(t.TempDir(), "objects.yaml")
+	if err := os.WriteFile(export, []byte("apiVersion: v1\nkind: List\nitems: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	runs := map[string][][]string{
 		"check": {{"--runtime", "alloy", before}}, "test": {{in}}, "tree": {{in}}, "explain": {{"servicemonitor", in}},
 		"diff": {{in, before}},
 		"rbac": {{in}, {"--compare", before}}, "images": {{in}}, "version": {{}},
 		"import": {{in + "/monitoring/agent.yaml"}}, "doctor": {{"-f", "nowhere.yaml"}},
+		"targets": {{"--from", export, in}},
 	}
 	served := []string{"status", "trigger", "sync"}
 	// they write files, manifests or scripts

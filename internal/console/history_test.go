@@ -38,7 +38,8 @@ func TestTheHistoryOfAPipeline(t *testing.T) {
 	store.Passed(t.Context(), fleet.Outcome{Definition: d, After: w.Status, Report: &gitsync.Report{Commit: last}})
 	store.Record(delivery.Report{Cluster: "prod-eu", Reconciler: "Kustomization/flux-system/all", Commit: last,
 		State: delivery.Healthy, Sent: time.Now()})
-	delivered := &fake{pipelines: []fleet.Status{w.Status}, defs: []*fleet.Definition{d}, caches: w.Caches, delivery: store}
+	delivered := &fake{pipelines: []fleet.Status{w.Status}, defs: []*fleet.Definition{d}, caches: w.Caches,
+		delivery: store}
 	holds(t, get(delivered.handler(t), at).Body.String(), "Kustomization/flux-system/all", ">healthy<")
 	if got := get(h, "/pipelines/prod/commits/"+source); got.Code != 404 ||
 		!strings.Contains(got.Body.String(), "not among the latest commits") {

@@ -58,11 +58,13 @@ func (p *printer) line(depth int, format string, args ...any) {
 }
 
 func (r *Report) summary() string {
-	kept, without, others := 0, 0, 0
+	kept, without, others, unknown := 0, 0, 0, 0
 	for _, j := range r.Jobs {
 		kept += j.Kept
 		switch {
 		case j.Kept > 0:
+		case len(j.Incomplete) > 0:
+			unknown++
 		case len(j.NotComputed) > 0:
 			others++
 		default:
@@ -73,6 +75,9 @@ func (r *Report) summary() string {
 	if without > 0 {
 		out += ", " + amount(without, "job", "jobs") + " without a target"
 	}
+	if unknown > 0 {
+		out += ", " + amount(unknown, "job", "jobs") + " not known"
+	}
 	if others > 0 {
 		out += ", " + amount(others, "job", "jobs") + " not computed"
 	}
@@ -82,7 +87,10 @@ func (r *Report) summary() string {
 // String says in one line what a job has.
 func (j *Job) String() string {
 	var notes []string
-	if j.Kept == 0 {
+	switch {
+	case j.Kept == 0 && len(j.Incomplete) > 0:
+		return j.Why
+	case j.Kept == 0:
 		return "no target: " + j.Why
 	}
 	out := amount(j.Kept, "target", "targets")

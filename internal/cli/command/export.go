@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"io"
 	"os"
 
@@ -25,6 +26,10 @@ func ReadExport(stdin io.Reader, file, fewer string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(from, kubelist.MaxBytes+1))
 	if err == nil && len(text) > kubelist.MaxBytes {
 		err = Usagef(fewer, "%s is larger than %d MiB", file, kubelist.MaxBytes>>20)
+	}
+	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+		err = Usagef("kubectl get -o yaml prints a list even if there is no object: see what it said", "%s is empty",
+			file)
 	}
 	return text, err
 }

@@ -48,7 +48,7 @@ const (
 func tags() []string {
 	return strings.Fields(
 		"html head meta title link script body header nav section main h1 h2 h3 p a br b span small code div table " +
-			"caption thead tbody tr th td ul ol li dl dt dd time form label input button pre svg g path text")
+			"caption figure figcaption thead tbody tr th td ul ol li dl dt dd time form label input button pre svg g path text")
 }
 
 func attributes() []string {

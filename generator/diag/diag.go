@@ -203,6 +203,19 @@ type Identity struct {
 // Identity returns the diagnostic's identity.
 func (d Diagnostic) Identity() Identity { return Identity{d.Object, d.Source, d.BuiltBy, d.String()} }
 
+// Mistake is equal for diagnostics about the same mistake in a file, whatever is built from the file.
+type Mistake struct {
+	source, file  string
+	line, column  int
+	code          Code
+	path, message string
+}
+
+// Mistake returns the mistake that the diagnostic is about.
+func (d Diagnostic) Mistake() Mistake {
+	return Mistake{d.Source, d.File, d.Line, d.Column, d.Code, d.Field(), d.Message}
+}
+
 // Error implements error, for problems because of which something cannot be done at all.
 func (d *Diagnostic) Error() string {
 	if d.File == "" {

@@ -12,17 +12,11 @@ type Printer interface {
 
 // once returns the list with one finding for each mistake in a file that several kustomizations are built from.
 func (l List) once() List {
-	type mistake struct {
-		source, file  string
-		line, column  int
-		code          Code
-		path, message string
-	}
-	first := map[mistake]int{}
+	first := map[Mistake]int{}
 	more := map[int]int{}
 	var out List
 	for _, d := range l {
-		m := mistake{d.Source, d.File, d.Line, d.Column, d.Code, d.Field(), d.Message}
+		m := d.Mistake()
 		if at, found := first[m]; found && d.Line > 0 && out[at].BuiltBy != d.BuiltBy {
 			more[at]++
 			continue

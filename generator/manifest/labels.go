@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -67,15 +65,10 @@ func (l Labels) With(name, value string) Labels {
 }
 
 // Map returns the labels as a map of its own.
-func (l Labels) Map() map[string]string { return maps.Collect(l.All()) }
-
-// All yields the names and values of the labels.
-func (l Labels) All() iter.Seq2[string, string] {
-	return func(yield func(name, value string) bool) {
-		for _, label := range l {
-			if !yield(label.Name, label.Value) {
-				return
-			}
-		}
+func (l Labels) Map() map[string]string {
+	out := make(map[string]string, len(l))
+	for _, label := range l {
+		out[label.Name] = label.Value
 	}
+	return out
 }

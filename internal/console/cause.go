@@ -17,10 +17,14 @@ const (
 // cause is a finding that several pipelines have: the same line of one repository is wrong for all of them.
 type cause struct {
 	diag.Diagnostic
-	Number     int // from 1
-	Repository string
-	Rows       []row
+	Number int // from 1
+	Rows   []row
+
+	key causeKey
 }
+
+// Repository returns the repository with the line, or its name in the pipelines.
+func (c cause) Repository() string { return c.key.repository }
 
 // Named returns the pipelines that are named.
 func (c cause) Named() []row { return c.Rows[:min(len(c.Rows), maxOfCause)] }
@@ -30,13 +34,12 @@ func (c cause) Unnamed() int { return len(c.Rows) - len(c.Named()) }
 
 // causeKey is what findings of one cause have in common.
 type causeKey struct {
-	repository, file, message string
-	line, column              int
-	code                      diag.Code
+	repository string
+	diag.Mistake
 }
 
 func (r row) causeKey(d diag.Diagnostic) causeKey {
-	return causeKey{cmp.Or(d.Source, r.Repository()), d.File, d.Message, d.Line, d.Column, d.Code}
+	return causeKey{cmp.Or(d.Source, r.Repository()), d.Mistake()}
 }
 
 // causes returns what several pipelines have in common, the most frequent first, and notes it in the rows whose first
@@ -53,7 +56,7 @@ func causes(rows []row) (out []cause) {
 			if !isKnown {
 				i = len(out)
 				index[key] = i
-				out = append(out, cause{Diagnostic: d, Repository: key.repository})
+				out = append(out, cause{Diagnostic: d, key: key})
 			}
 			if of := out[i].Rows; len(of) == 0 || of[len(of)-1].Name != r.Name {
 				out[i].Rows = append(of, r)
@@ -66,7 +69,7 @@ func causes(rows []row) (out []cause) {
 	number := map[causeKey]int{}
 	for i := range out {
 		out[i].Number = i + 1
-		number[out[i].Rows[0].causeKey(out[i].Diagnostic)] = i + 1
+		number[out[i].key] = i + 1
 	}
 	for i, r := range rows {
 		if len(r.Findings.First) > 0 && r.Summary() != "" {

@@ -18,7 +18,7 @@ func TestOneCauseOfSeveralPipelines(t *testing.T) {
 		s := troubled()
 		s.Name, s.Held = name, nil
 		s.Conditions = ready(metav1.ConditionFalse, meta.BuildFailedReason, "1 object is held; first: "+wrong)
-		s.Findings.First[0].Message = wrong
+		s.Findings.First[0].Message, s.Findings.First[0].BuiltBy = wrong, "overlays/"+name
 		if name == "test" {
 			s.Findings.First[0].Line++
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,7 +23,7 @@ type Cluster struct {
 	services stock[*corev1.Service]
 	//lint:ignore SA1019 the role endpoints is still what most monitors become
 	endpoints stock[*corev1.Endpoints]
-	slices    stock[*endpointSlice]
+	slices    stock[*discoveryv1.EndpointSlice]
 	ingresses stock[*networkingv1.Ingress]
 	// namespaces are those that the cluster has, if that is known.
 	namespaces map[string]bool
@@ -119,7 +120,7 @@ func (c *Cluster) add(o *unstructured.Unstructured) (resource string, err error)
 		//lint:ignore SA1019 see above
 		return "endpoints", convert(o, &c.endpoints, &corev1.Endpoints{})
 	case "EndpointSlice.discovery.k8s.io":
-		return "endpointslices", convert(o, &c.slices, &endpointSlice{})
+		return "endpointslices", convert(o, &c.slices, &discoveryv1.EndpointSlice{})
 	case "Ingress.networking.k8s.io":
 		return "ingresses", convert(o, &c.ingresses, &networkingv1.Ingress{})
 	}
@@ -162,39 +163,6 @@ func slim(p *corev1.Pod) *corev1.Pod {
 			InitContainerStatuses: statuses(p.Status.InitContainerStatuses)},
 	}
 }
-
-// endpointSlice is an EndpointSlice as far as service discovery reads it.
-// https://kubernetes.io/docs/reference/kubernetes-api/service-resources/endpoint-slice-v1/
-type endpointSlice struct {
-	metav1.ObjectMeta `json:"metadata"`
-	AddressType       string          `json:"addressType"`
-	Endpoints         []sliceEndpoint `json:"endpoints"`
-	Ports             []slicePort     `json:"ports"`
-}
-
-type sliceEndpoint struct {
-	Addresses  []string `json:"addresses"`
-	Conditions struct {
-		Ready       *bool `json:"ready"`
-		Serving     *bool `json:"serving"`
-		Terminating *bool `json:"terminating"`
-	} `json:"conditions"`
-	Hostname  *string                 `json:"hostname"`
-	TargetRef *corev1.ObjectReference `json:"targetRef"`
-	NodeName  *string                 `json:"nodeName"`
-	Zone      *string                 `json:"zone"`
-	Topology  map[string]string       `json:"deprecatedTopology"`
-}
-
-type slicePort struct {
-	Name        *string `json:"name"`
-	Protocol    *string `json:"protocol"`
-	Port        *int32  `json:"port"`
-	AppProtocol *string `json:"appProtocol"`
-}
-
-// serviceName is the label of an EndpointSlice with the name of its Service.
-const serviceName = "kubernetes.io/service-name"
 
 // unknown returns why a resource is not known in some namespaces, or nothing; no namespace is all.
 func (c *Cluster) unknown(resource string, namespaces []string) string {

@@ -3,6 +3,7 @@ package targets
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 
@@ -188,7 +189,7 @@ func (c *Cluster) targets(j *job) (out []found) {
 	for _, w := range j.written {
 		for _, address := range w.targets {
 			of := set{}
-			of.merge(w.labels)
+			maps.Copy(of, w.labels)
 			of["__address__"] = address
 			out = append(out, found{labels: of.sorted()})
 		}

@@ -1,6 +1,7 @@
 package targets
 
 import (
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -8,10 +9,12 @@ import (
 
 	promlabels "github.com/prometheus/prometheus/model/labels"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
 )
 
 // found is a target as service discovery finds it, before the rules of a job.
@@ -42,7 +45,11 @@ func (c *Cluster) discover(d *discovery) (out []found) {
 	for _, namespace := range namespaces {
 		key := d.role + "/" + namespace + "/" + strconv.FormatBool(d.attachesNode)
 		if _, isBuilt := c.found[key]; !isBuilt {
-			c.found[key] = c.build(d, slices.DeleteFunc([]string{namespace}, func(n string) bool { return n == "" }))
+			var in []string // all
+			if namespace != "" {
+				in = []string{namespace}
+			}
+			c.found[key] = c.build(d, in)
 		}
 		out = append(out, c.found[key]...)
 	}
@@ -78,15 +85,9 @@ type builder struct {
 // add adds a target of an object. It has the labels of its group, unless it has its own.
 func (b *builder) add(of manifest.ID, group, target set) {
 	all := make(set, len(group)+len(target))
-	all.merge(group)
-	all.merge(target)
+	maps.Copy(all, group)
+	maps.Copy(all, target)
 	b.out = append(b.out, found{labels: all.sorted(), of: of})
-}
-
-func (s set) merge(with set) {
-	for name, value := range with {
-		s[name] = value
-	}
 }
 
 // sorted returns the labels without empty ones, which are none to Prometheus.
@@ -105,23 +106,13 @@ func (s set) sorted() promlabels.Labels {
 func (s set) about(role string, o *metav1.ObjectMeta) {
 	s[meta+role+"_name"] = o.Name
 	for name, value := range o.Labels {
-		s[meta+role+"_label_"+sanitized(name)] = value
-		s[meta+role+"_labelpresent_"+sanitized(name)] = "true"
+		s[meta+role+"_label_"+model.LabelName(name)] = value
+		s[meta+role+"_labelpresent_"+model.LabelName(name)] = "true"
 	}
 	for name, value := range o.Annotations {
-		s[meta+role+"_annotation_"+sanitized(name)] = value
-		s[meta+role+"_annotationpresent_"+sanitized(name)] = "true"
+		s[meta+role+"_annotation_"+model.LabelName(name)] = value
+		s[meta+role+"_annotationpresent_"+model.LabelName(name)] = "true"
 	}
-}
-
-// sanitized replaces what a name of a label cannot have.
-func sanitized(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, name)
 }
 
 func (b *builder) node(n *corev1.Node) {
@@ -130,7 +121,7 @@ func (b *builder) node(n *corev1.Node) {
 	}
 	group := set{meta + "node_provider_id": n.Spec.ProviderID}
 	for _, condition := range n.Status.Conditions {
-		group[meta+"node_condition_"+sanitized(strings.ToLower(string(condition.Type)))] =
+		group[meta+"node_condition_"+model.LabelName(strings.ToLower(string(condition.Type)))] =
 			strings.ToLower(string(condition.Status))
 	}
 	group.about("node", &n.ObjectMeta)
@@ -142,7 +133,7 @@ func (b *builder) node(n *corev1.Node) {
 	}
 	target := set{"instance": n.Name}
 	for kind, address := range addresses {
-		target[meta+"node_address_"+sanitized(string(kind))] = address
+		target[meta+"node_address_"+model.LabelName(string(kind))] = address
 	}
 	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeExternalIP,
 		corev1.NodeExternalDNS, "LegacyHostIP", corev1.NodeHostName} {
@@ -241,7 +232,7 @@ func (b *builder) pod(p *corev1.Pod) {
 	}
 	group := ofPod(p)
 	group[meta+"namespace"] = p.Namespace
-	group.merge(b.nodeLabels(p.Spec.NodeName))
+	maps.Copy(group, b.nodeLabels(p.Spec.NodeName))
 	for _, c := range containers(p) {
 		if len(c.Ports) == 0 {
 			target := c.labels()
@@ -357,7 +348,7 @@ func (b *builder) ofEndpoints(e *corev1.Endpoints) {
 		return
 	}
 	group := set{meta + "namespace": e.Namespace}
-	group.merge(b.serviceLabels(e.Namespace, e.Name))
+	maps.Copy(group, b.serviceLabels(e.Namespace, e.Name))
 	group.about("endpoints", &e.ObjectMeta)
 	pods := seen{}
 	add := func(a corev1.EndpointAddress, port corev1.EndpointPort, ready string) {
@@ -375,10 +366,10 @@ func (b *builder) ofEndpoints(e *corev1.Endpoints) {
 		if a.NodeName != nil {
 			target[meta+"endpoint_node_name"], node = *a.NodeName, *a.NodeName
 		}
-		target.merge(b.nodeLabels(node))
+		maps.Copy(target, b.nodeLabels(node))
 		if p := b.referred(a.TargetRef); p != nil {
-			target.merge(ofPod(p))
-			target.merge(containerOf(p, port.Port, &port.Protocol))
+			maps.Copy(target, ofPod(p))
+			maps.Copy(target, containerOf(p, port.Port, &port.Protocol))
 			pods.add(p, port.Port)
 		}
 		b.add(idOf("Service", e), group, target)
@@ -396,14 +387,14 @@ func (b *builder) ofEndpoints(e *corev1.Endpoints) {
 	b.otherPorts(idOf("Service", e), group, pods)
 }
 
-func (b *builder) ofSlice(s *endpointSlice) {
+func (b *builder) ofSlice(s *discoveryv1.EndpointSlice) {
 	if !b.shows("endpointslice", s) {
 		return
 	}
-	name := s.Labels[serviceName]
-	group := set{meta + "namespace": s.Namespace, meta + "endpointslice_address_type": s.AddressType}
+	name := s.Labels[discoveryv1.LabelServiceName]
+	group := set{meta + "namespace": s.Namespace, meta + "endpointslice_address_type": string(s.AddressType)}
 	group.about("endpointslice", &s.ObjectMeta)
-	group.merge(b.serviceLabels(s.Namespace, name))
+	maps.Copy(group, b.serviceLabels(s.Namespace, name))
 	of := manifest.ID{Kind: "Service", Namespace: s.Namespace, Name: name}
 	if name == "" {
 		of = idOf("EndpointSlice", s)
@@ -419,7 +410,7 @@ func (b *builder) ofSlice(s *endpointSlice) {
 	b.otherPorts(of, group, pods)
 }
 
-func (b *builder) sliceTarget(e *sliceEndpoint, port slicePort, address string, pods seen) set {
+func (b *builder) sliceTarget(e *discoveryv1.Endpoint, port discoveryv1.EndpointPort, address string, pods seen) set {
 	const prefix = meta + "endpointslice_"
 	target := set{"__address__": address}
 	text := func(name string, value *string) {
@@ -433,7 +424,7 @@ func (b *builder) sliceTarget(e *sliceEndpoint, port slicePort, address string, 
 		}
 	}
 	text("port_name", port.Name)
-	text("port_protocol", port.Protocol)
+	text("port_protocol", (*string)(port.Protocol))
 	text("port_app_protocol", port.AppProtocol)
 	text("endpoint_hostname", e.Hostname)
 	text("endpoint_node_name", e.NodeName)
@@ -444,9 +435,9 @@ func (b *builder) sliceTarget(e *sliceEndpoint, port slicePort, address string, 
 	if port.Port != nil {
 		target["__address__"], target[prefix+"port"] = join(address, *port.Port), strconv.Itoa(int(*port.Port))
 	}
-	for name, value := range e.Topology {
-		target[prefix+"endpoint_topology_"+sanitized(name)] = value
-		target[prefix+"endpoint_topology_present_"+sanitized(name)] = "true"
+	for name, value := range e.DeprecatedTopology {
+		target[prefix+"endpoint_topology_"+model.LabelName(name)] = value
+		target[prefix+"endpoint_topology_present_"+model.LabelName(name)] = "true"
 	}
 	node := ""
 	if e.NodeName != nil {
@@ -458,11 +449,11 @@ func (b *builder) sliceTarget(e *sliceEndpoint, port slicePort, address string, 
 			node = ref.Name
 		}
 	}
-	target.merge(b.nodeLabels(node))
+	maps.Copy(target, b.nodeLabels(node))
 	if p := b.referred(e.TargetRef); p != nil {
-		target.merge(ofPod(p))
+		maps.Copy(target, ofPod(p))
 		if port.Port != nil {
-			target.merge(containerOf(p, *port.Port, nil))
+			maps.Copy(target, containerOf(p, *port.Port, nil))
 			pods.add(p, *port.Port)
 		} else {
 			pods.add(p, 0)
@@ -519,7 +510,7 @@ func (b *builder) otherPorts(of manifest.ID, group set, pods seen) {
 				}
 				target := c.port(port)
 				target["__address__"] = join(p.Status.PodIP, port.ContainerPort)
-				target.merge(ofPod(p.Pod))
+				maps.Copy(target, ofPod(p.Pod))
 				b.add(of, group, target)
 			}
 		}

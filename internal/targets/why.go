@@ -328,16 +328,13 @@ func (c *Cluster) withoutTarget(j *job, d *discovery, chosen []manifest.ID, out 
 			return ", but ", amount(dropped[last], "target is", "targets are") + " dropped: " + out.Drops[last].Text
 		}
 	}
-	text := list(chosen) + " " + is(chosen) + " selected"
-	if len(by) == 1 {
-		for last := range by {
-			joint, reason := because(last)
-			text += joint + reason
-		}
-		return text
+	text, lasts := list(chosen)+" "+is(chosen)+" selected", slices.Sorted(maps.Keys(by))
+	if len(lasts) == 1 {
+		joint, reason := because(lasts[0])
+		return text + joint + reason
 	}
 	var reasons []string
-	for _, last := range slices.Backward(slices.Sorted(maps.Keys(by))) {
+	for _, last := range slices.Backward(lasts) {
 		_, reason := because(last)
 		reasons = append(reasons, list(by[last])+": "+reason)
 	}

@@ -54,7 +54,7 @@ func (m Meta) labels() (labels model.Map, findings diag.List) {
 	labels.Set(integration+"cr_name", model.String(m.Name))
 	from := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
-		name := sanitize(key)
+		name := model.LabelName(key)
 		if other, taken := from[name]; taken {
 			findings = append(findings, diag.InvalidLabelName.At("metadata.labels["+key+"]", "%s",
 				"the labels "+other+" and "+key+" become the same meta label, "+integration+
@@ -71,14 +71,4 @@ func (m Meta) labels() (labels model.Map, findings diag.List) {
 func sorted(m model.Map) model.Map {
 	slices.SortFunc(m, func(a, b model.Pair) int { return strings.Compare(a.Key, b.Key) })
 	return m
-}
-
-// sanitize replaces characters that are invalid in a Prometheus label name with underscores.
-func sanitize(label string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
-			return r
-		}
-		return '_'
-	}, label)
 }

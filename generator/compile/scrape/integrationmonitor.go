@@ -149,7 +149,7 @@ func (j *job) integrationLimits(spec *v1alpha1.IntegrationMonitorSpec) {
 func (j *job) integrationLabels(names []string, all bool) {
 	for i, name := range names {
 		path := "spec.targetLabels[" + strconv.Itoa(i) + "]"
-		label := sanitize(name)
+		label := model.LabelName(name)
 		r := &model.Relabel{SourceLabels: []string{crLabel + label}, Regex: model.Present("(.+)"), TargetLabel: label}
 		switch {
 		case label == "" || label[0] >= '0' && label[0] <= '9':
@@ -269,7 +269,7 @@ func requirement(key string, operator selection.Operator, values []string) (*mod
 	if _, err := labels.NewRequirement(key, operator, values); err != nil {
 		return nil, err
 	}
-	label := sanitize(key)
+	label := model.LabelName(key)
 	r := &model.Relabel{SourceLabels: []string{crLabelPresent + label}, Regex: model.Present(present), Action: "keep"}
 	if operator == selection.In || operator == selection.NotIn {
 		// Labels contain no semicolon, so it can separate the two.

@@ -59,26 +59,6 @@ func newRules(shards int) rules {
 	}
 }
 
-// sanitize replaces characters that are invalid in a Prometheus label name with underscores.
-func sanitize(label string) string {
-	clean := true
-	for i := 0; i < len(label); i++ {
-		clean = clean && isLabelByte(label[i])
-	}
-	if clean {
-		return label
-	}
-	out := make([]byte, 0, len(label))
-	for _, r := range label {
-		if r < 0x80 && isLabelByte(byte(r)) {
-			out = append(out, byte(r))
-		} else {
-			out = append(out, '_')
-		}
-	}
-	return string(out)
-}
-
 func isLabelByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
@@ -104,7 +84,7 @@ func (j *job) setEndpoint(port string) {
 // copyLabels adds a rule for each label of the target that the monitor copies.
 func (j *job) copyLabels(role, path string, names []string) {
 	for i, name := range names {
-		label := sanitize(name)
+		label := model.LabelName(name)
 		if label == "" || label[0] >= '0' && label[0] <= '9' {
 			j.found.Add(diag.InvalidRelabeling.At(path+"["+strconv.Itoa(i)+"]",
 				"%q makes the label name %q, which the agent refuses", name, label))
@@ -180,7 +160,7 @@ func (r *repeated) label(role, name string) labelSources {
 	at := targetLabel{role, name}
 	out, ok := r.sources[at]
 	if !ok {
-		label := sanitize(name)
+		label := model.LabelName(name)
 		both := []string{metaPrefix + role + "_label_" + label, metaPrefix + role + "_labelpresent_" + label}
 		out = labelSources{value: both[:1:1], present: both[1:], both: both,
 			valid: len(validation.IsQualifiedName(name)) == 0}

@@ -132,14 +132,6 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-func TestSanitize(t *testing.T) {
-	for name, want := range map[string]string{"a_B9": "a_B9", "a.b/c-d": "a_b_c_d", "é": "_", "日本": "__", "": ""} {
-		if got := sanitize(name); got != want {
-			t.Errorf("sanitize(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
 // TestUnrenderedSelectors holds that nothing in a selector disappears in silence.
 func TestUnrenderedSelectors(t *testing.T) {
 	for selector, want := range map[string]string{

@@ -85,7 +85,7 @@ func (t *tape) object(of **manifest.Object) {
 	o := *of
 	t.id(&o.ID)
 	t.text(&o.APIVersion)
-	list(t, (*[]manifest.Label)(&o.Labels), t.label)
+	list(t, &o.Labels, t.label)
 	fields(t, &o.Annotations, t.text)
 	t.flag(&o.IsForeign)
 	t.flag(&o.IsPassed)
@@ -180,7 +180,7 @@ func (t *tape) raw(b []byte) {
 }
 
 // list moves a list, whose items have a number at least.
-func list[T any](t *tape, values *[]T, move func(*T)) {
+func list[S ~[]T, T any](t *tape, values *S, move func(*T)) {
 	count := len(*values)
 	if t.number(&count); count == 0 {
 		return
@@ -190,7 +190,7 @@ func list[T any](t *tape, values *[]T, move func(*T)) {
 			t.isBad = true
 			return
 		}
-		*values = make([]T, count)
+		*values = make(S, count)
 	}
 	for i := range *values {
 		move(&(*values)[i])

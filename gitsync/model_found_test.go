@@ -22,6 +22,8 @@ func TestModelFound(t *testing.T) {
 	secret, secretB := at("more/jobs.yaml", "Secret", "a", "jobs"), at("more/secrets.yaml", "Secret", "b", "s")
 	cache := at("in/a/cache.yaml", "Integration", "a", "cache")
 	web := at("in/a/monitors.yaml", "ServiceMonitor", "a", "web")
+	account := at("in/c.yaml", "ServiceAccount", "c", "agent")
+	account.Source = 1
 	db := at("in/a/monitors.yaml", "ServiceMonitor", "a", "db")
 	other := at("in/new.yaml", "GrafanaAgent", "a", "other")
 	other.Op, other.Doc.Sel = "add", 1
@@ -46,6 +48,9 @@ func TestModelFound(t *testing.T) {
 		"a unit that is paused keeps what is held for it": {
 			set(web, "fault", 4), set(b, "rev", 1), pass, set(a, "paused", 1), set(b, "rev", 2), pass,
 			set(b, "rev", 3), pass, set(a, "paused", 0), set(a, "rev", 4), pass},
+		"a version that its source has lost keeps its record": {
+			set(secret, "fault", 3), set(cache, "rev", 1), pass, {Op: "force", N: 1, Field: "forget"},
+			set(account, "rev", 3), pass},
 		"a new clone describes the repair of a file as an old one does": {
 			{Op: "stage", N: 3}, {Op: "hand", N: 32517}, {Op: "replica"}, pass},
 	} {

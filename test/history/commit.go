@@ -79,9 +79,16 @@ func (v *Verdict) records(st *State, epochs []int) []record {
 			}
 		}
 		for id, d := range f.inputs {
-			if v.stays(name, id, d, st) {
-				add(id, d, name, slices.Concat(v.unread[id], v.coarse(id)))
+			if !v.stays(name, id, d, st) {
+				continue
 			}
+			hidden := slices.Concat(v.unread[id], v.coarse(id))
+			if old, ok := st.recordFor(name, id); ok && d == (Doc{}) { // a lost version keeps its record
+				old.unit, old.hidden = name, hidden
+				out = append(out, old)
+				continue
+			}
+			add(id, d, name, hidden)
 		}
 	}
 	slices.SortFunc(out, record.compare)
@@ -100,14 +107,15 @@ func (v *Verdict) stays(unit string, id manifest.ID, d Doc, st *State) bool {
 	now, there := v.seen.objects[id]
 	_, unread := v.unread[id]
 	unread = unread || len(v.coarse(id)) > 0
-	held := slices.ContainsFunc(st.records, func(r record) bool {
-		return r.id == id && r.unit == unit && r.doc != Doc{}
-	})
+	old, recorded := st.recordFor(unit, id)
+	held := recorded && old.unit == unit && old.doc != Doc{}
 	switch {
 	case !u.keep && !u.paused, u.paused && !unread && !held:
 		return false
+	case there && d == Doc{}:
+		return recorded && old.doc != Doc{}
 	case there:
-		return d != Doc{} && d != now
+		return d != now
 	}
 	return unread || id.Kind == "Secret" || id.Kind == "ConfigMap"
 }
@@ -134,19 +142,26 @@ func (st *State) recall(base []Files, epochs []int) {
 		f.inputs = docs{}
 		for id := range was.inputs {
 			f.inputs[id] = there[id]
-			own := slices.IndexFunc(st.records, func(r record) bool { return r.id == id && r.unit == name })
-			if own < 0 {
-				own = slices.IndexFunc(st.records, func(r record) bool { return r.id == id && r.unit == "" })
-			}
-			if own >= 0 {
-				f.inputs[id] = st.records[own].doc
-				if st.records[own].lost(epochs) {
+			if r, ok := st.recordFor(name, id); ok {
+				f.inputs[id] = r.doc
+				if r.lost(epochs) {
 					f.inputs[id] = Doc{}
 				}
 			}
 		}
 		st.units[name] = &f
 	}
+}
+
+// recordFor is the record of an object for a unit, or else that for all.
+func (st *State) recordFor(unit string, id manifest.ID) (record, bool) {
+	for _, unit := range []string{unit, ""} {
+		n := slices.IndexFunc(st.records, func(r record) bool { return r.id == id && r.unit == unit })
+		if n >= 0 {
+			return st.records[n], true
+		}
+	}
+	return record{}, false
 }
 
 // findHeld lists the objects that are not rendered as they are, with the units for which.

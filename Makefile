@@ -4,8 +4,11 @@ FUZZTIME ?= 30s
 BENCH    ?= .
 SOAK     ?= 10m
 
+# As in a release, and the same everywhere, so that all modules share what they compile. With cgo, kustomize's plugins
+# make each program a third larger, which takes time to link.
+export CGO_ENABLED := 0
 # The race detector needs a C compiler; without one the tests run without it.
-RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+RACE := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 TOOL := go tool -modfile=internal/tools/go.mod
 # Where tests look for a Prometheus that is not installed.
 PROMETHEUS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/prometheus
@@ -54,8 +57,6 @@ pin-images: ## Write the digests that the tags of the Dockerfile's images have n
 		digest=$$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$$image") || exit 1; \
 		sed -i "s|=$$image\(@.*\)\{0,1\}$$|=$$image@$$digest|" Dockerfile; echo "$$image@$$digest"; done
 
-# As in a release. With cgo, kustomize's plugins make each program a third larger, which takes time to link.
-build demo lint test: export CGO_ENABLED := 0
 # Memory for time: compilers, linters and tests collect their garbage less often.
 lint test: export GOGC := 400
 
@@ -72,9 +73,9 @@ test-all: ## Run every test and print how long each part took; CI runs this
 race: test-deps ## Run all tests of the main module, with the race detector where goroutines are, and 4,000 random histories of edits
 	@all=$$(go list -f '{{.Dir}}' ./...) && \
 	racy=$$(for d in $$all; do ! grep -qE --exclude='bench*' '^\s*go (func|[a-zA-Z.]+\()|\.Go\(' $$d/*.go || echo $$d; done) && \
-	echo "with the race detector: $$(echo "$$racy" | wc -l) packages" && go test $(RACE) -timeout 30m $$racy && \
-	CGO_ENABLED=0 go test -timeout 30m $$(printf '%s\n' $$all $$racy | sort | uniq -u)
-	GOGC=400 CGO_ENABLED=0 go test -timeout 30m -run '^TestModel$$' ./gitsync -model.histories=4000
+	echo "with the race detector: $$(echo "$$racy" | wc -l) packages" && $(if $(RACE),CGO_ENABLED=1) go test $(RACE) -timeout 30m $$racy && \
+	go test -timeout 30m $$(printf '%s\n' $$all $$racy | sort | uniq -u)
+	GOGC=400 go test -timeout 30m -run '^TestModel$$' ./gitsync -model.histories=4000
 
 # Results depend on the clients, which Go does not know of: they are not kept.
 prometheus: ## Let Prometheus's own code read the configurations, and its http_sd clients the targets that sd serves
@@ -176,7 +177,7 @@ soak-model: ## Compare a million random histories of edits with a model, and pri
 	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=400000
 
 soak-sd: ## Run the sd-aggregator for SOAK (10m) while pods change and fail, with the race detector
-	go run $(RACE) ./test/sd/soak -for $(SOAK)
+	$(if $(RACE),CGO_ENABLED=1) go run $(RACE) ./test/sd/soak -for $(SOAK)
 
 # On a busy machine Go may never finish making a failing input small, so its time is bounded.
 fuzz: ## Run every fuzz test for FUZZTIME (30s)

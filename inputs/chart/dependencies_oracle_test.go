@@ -23,6 +23,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/helm/helmworker"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/test/oracle"
 	"github.com/agentry-dev/agentry/test/testworker"
 )
 
@@ -33,15 +34,7 @@ func TestMain(m *testing.M) {
 // TestDependenciesAreThoseThatHelmBuilds compares random charts with what Argo CD makes of them with Helm's command
 // line: helm template and, if a dependency is missing, helm dependency build and helm template again.
 func TestDependenciesAreThoseThatHelmBuilds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the helm command, which takes a minute the first time: make race runs it")
-	}
-	h := helmProgram{program: filepath.Join(t.TempDir(), "helm")}
-	build := exec.Command("go", "build", "-o", h.program, "helm.sh/helm/v3/cmd/helm")
-	build.Dir = filepath.Join("..", "..", "test", "e2e", "tools", "helm")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build helm: %v\n%s", err, out)
-	}
+	h := helmProgram{program: oracle.Helm(t)}
 	workers := helm.NewWorkers(helm.Options{Command: testworker.Command(), Env: testworker.Env()})
 	t.Cleanup(workers.Close)
 	server := remoteCharts(t)

@@ -29,6 +29,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm/helmworker"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/test/oracle"
 	"github.com/agentry-dev/agentry/test/testworker"
 )
 
@@ -45,28 +46,16 @@ type programs struct{ kustomize, helm string }
 // newPrograms builds them.
 func newPrograms(t *testing.T) programs {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("compiles kustomize and helm, which takes a minute the first time: make race runs it")
-	}
-	dir := t.TempDir()
-	for tool, pkg := range map[string]string{"kustomize": "sigs.k8s.io/kustomize/kustomize/v5",
-		"helm": "helm.sh/helm/v3/cmd/helm"} {
-		build := exec.Command("go", "build", "-o", filepath.Join(dir, tool), pkg)
-		build.Dir = filepath.Join(repositoryTop, "test", "e2e", "tools", tool)
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", tool, err, out)
-		}
-	}
 	// kustomize calls helm without the API versions that agentry shows to charts.
-	helm := filepath.Join(dir, "helm-with-versions")
+	helm := filepath.Join(t.TempDir(), "helm-with-versions")
 	script := fmt.Sprintf(
 		"#!/bin/sh\ncase $1 in template) exec %q \"$@\" --no-hooks --kube-version 1.35 --api-versions "+
 			"monitoring.coreos.com/v1 --api-versions monitoring.coreos.com/v1/ServiceMonitor ;; esac\n"+
-			"exec %[1]q \"$@\"\n", filepath.Join(dir, "helm"))
+			"exec %[1]q \"$@\"\n", oracle.Helm(t))
 	if err := os.WriteFile(helm, []byte(script), 0o700); err != nil { //nolint:gosec // kustomize runs it
 		t.Fatal(err)
 	}
-	return programs{kustomize: filepath.Join(dir, "kustomize"), helm: helm}
+	return programs{kustomize: oracle.Kustomize(t), helm: helm}
 }
 
 // build builds a folder of the file system, with more variables of the environment.

@@ -31,8 +31,10 @@ func buildAndRun(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "agentry-test-")
 	if err == nil {
 		defer os.RemoveAll(folder)
-		err = exec.Command("go", "build", "-ldflags=-s -w", "-o", folder, "../../cmd/agentry",
-			"../../cmd/agentry-charts", "../../cmd/agentry-sops").Run()
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", folder, "../../cmd/agentry",
+			"../../cmd/agentry-charts", "../../cmd/agentry-sops")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in a release
+		err = build.Run()
 	}
 	if err == nil {
 		err = os.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -14,20 +14,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/test/oracle"
 )
 
 // TestHelmItselfRendersTheSame compares every object with what Helm's command line renders from the same chart. That is
 // Helm 3, which most people have; the engine here is Helm 4's.
 func TestHelmItselfRendersTheSame(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the helm command, which takes a minute the first time: make race runs it")
-	}
-	program := filepath.Join(t.TempDir(), "helm")
-	build := exec.Command("go", "build", "-o", program, "helm.sh/helm/v3/cmd/helm")
-	build.Dir = filepath.Join("..", "..", "..", "test", "e2e", "tools", "helm")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build helm: %v\n%s", err, out)
-	}
+	program := oracle.Helm(t)
 	fixtures, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(fixtures) == 0 {
 		t.Fatal("no fixtures", err)
@@ -54,7 +47,7 @@ func TestHelmItselfRendersTheSame(t *testing.T) {
 					t.Errorf("%s depends on more than its inputs", d.Template)
 				}
 			}
-			if diff := cmp.Diff(objects(t, strings.Join(oracle(t, program, string(text)), "\n---\n")),
+			if diff := cmp.Diff(objects(t, strings.Join(helmTemplate(t, program, string(text)), "\n---\n")),
 				objects(t, strings.Join(got, "\n---\n"))); diff != "" {
 				t.Errorf("(-Helm +agentry):\n%s", diff)
 			}
@@ -76,8 +69,8 @@ func split(t *testing.T, text string) ([]helm.File, map[string]any) {
 	return slices.Delete(files, i, i+1), values
 }
 
-// oracle returns the documents that Helm's command line renders.
-func oracle(t *testing.T, program, text string) []string {
+// helmTemplate returns the documents that Helm's command line renders.
+func helmTemplate(t *testing.T, program, text string) []string {
 	t.Helper()
 	folder := t.TempDir()
 	for _, f := range txtar.Parse([]byte(text)).Files {

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	modelHistories = flag.Int("model.histories", 300, "how many histories TestModel makes")
+	modelHistories = flag.Int("model.histories", 60, "how many histories TestModel makes")
 	modelFirst     = flag.Uint64("model.first", 1, "the seed of the first; 0: another one each time")
 	modelSeed      = flag.Uint64("model.seed", 0, "make only the history of this seed, and tell all of it")
 )

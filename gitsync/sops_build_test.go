@@ -60,7 +60,7 @@ func TestSealedFilesOfGenerators(t *testing.T) {
 			}
 			runSteps(t, l, step{like: like})
 			hides(t, l)
-			l.keys = []sops.Key{{Name: "ssh.agekey", Text: []byte(sealedFile(t, "ssh.agekey"))}}
+			l.creds.Decryption = []sops.Key{{Name: "ssh.agekey", Text: []byte(sealedFile(t, "ssh.agekey"))}}
 			before := l.unitFiles()
 			l.input(map[string]string{"in/a/web.yaml": strings.Replace(web, "port: http", "port: web", 1)})
 			if found := l.pass().Diags; !strings.Contains(fmt.Sprint(found),
@@ -88,7 +88,7 @@ func TestSealedPatches(t *testing.T) {
 		"in/a/base.yaml": fmt.Sprintf(base, "first-password", "admin")}
 	runSteps(t, l, step{like: like})
 	hides(t, l)
-	l.keys = []sops.Key{{Name: "ssh.agekey", Text: []byte(sealedFile(t, "ssh.agekey"))}}
+	l.creds.Decryption = []sops.Key{{Name: "ssh.agekey", Text: []byte(sealedFile(t, "ssh.agekey"))}}
 	l.input(map[string]string{"in/a/web.yaml": strings.Replace(web, "port: http", "port: web", 1)})
 	if found := fmt.Sprint(l.pass().Diags); !strings.Contains(found,
 		"error[encrypted-secret]: spec.endpoints[0].basicAuth.username: Secret a/login cannot be decrypted") {
@@ -165,7 +165,7 @@ func TestSealedVariablesOfFlux(t *testing.T) {
 			held: []string{"ServiceMonitor/a/web in a/agent: version 1 since 3"}})
 	hides(t, l)
 	// Another key decrypts nothing: what its variables reach is held, and a warning is at the reference.
-	l.keys = []sops.Key{{Name: "ssh.agekey", Text: []byte(sealedFile(t, "ssh.agekey"))}}
+	l.creds.Decryption = []sops.Key{{Name: "ssh.agekey", Text: []byte(sealedFile(t, "ssh.agekey"))}}
 	runSteps(t, l, step{edit: map[string]string{"apps/web.yaml": web}, like: like, wrong: "flux-variable flux-variable",
 		held: []string{"ServiceMonitor/a/web in a/agent: no version since 5"}})
 	if found := fmt.Sprint(l.pass().Diags); !strings.Contains(found, "in/apps.yaml:4") ||
@@ -197,7 +197,7 @@ func TestSealedValuesOfCharts(t *testing.T) {
 	if diags := l.pass().Diags; len(diags) > 0 {
 		t.Error(diags)
 	}
-	l.keys = []sops.Key{{Name: "ssh.agekey", Text: []byte(sealedFile(t, "ssh.agekey"))}}
+	l.creds.Decryption = []sops.Key{{Name: "ssh.agekey", Text: []byte(sealedFile(t, "ssh.agekey"))}}
 	runSteps(t, l, step{edit: map[string]string{"in/note.txt": "x"}, like: like("http")})
 	if found := fmt.Sprint(l.pass().Diags); !strings.Contains(found, "warning[encrypted-secret]") ||
 		!strings.Contains(found, "spec.valuesFrom[0]: Secret a/login cannot be decrypted") {

@@ -32,7 +32,7 @@ func newSOPSLab(t *testing.T, policy secretref.Policy) *lab {
 	l.pipeline.Spec.Secrets.Policy = policy
 	l.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{os.Args[0]}, Env: []string{sopsEnv + "=1"}})
 	t.Cleanup(l.options.SOPS.Close)
-	l.keys = []sops.Key{{Name: "age.agekey", Text: []byte(sealedFile(t, "age.agekey"))}}
+	l.creds.Decryption = []sops.Key{{Name: "age.agekey", Text: []byte(sealedFile(t, "age.agekey"))}}
 	return l
 }
 
@@ -90,7 +90,7 @@ func TestSealedSecretsAreLikeClearOnes(t *testing.T) {
 func TestUnderReferenceNothingIsDecrypted(t *testing.T) {
 	l := newSOPSLab(t, secretref.Reference)
 	l.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{"/no/such/program"}})
-	l.keys = nil
+	l.creds.Decryption = nil
 	l.files = map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
 		"in/a/login.yaml": sealedFile(t, "age.yaml")}
 	runSteps(t, l, step{like: map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http")}})
@@ -107,7 +107,7 @@ func TestAProposalWithoutItsKeyIsTriedAgain(t *testing.T) {
 		l.pipeline.Spec.Runtime = program
 		l.input(map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": monitor("a", "web", "http")})
 		l.pass()
-		l.keys = nil
+		l.creds.Decryption = nil
 		l.input(map[string]string{"in/a/login.yaml": sealedFile(t, "age.yaml"),
 			"in/a/web.yaml": monitor("a", "web", "admin"),
 			"in/a/api.yaml": strings.ReplaceAll(login("x"), "name: web", "name: api")})

@@ -9,7 +9,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -164,8 +163,8 @@ func codes(report *gitsync.Report, severity diag.Severity) []string {
 	return out
 }
 
-func states(report *gitsync.Report) map[string]plan.UnitState {
-	out := map[string]plan.UnitState{}
+func states(report *gitsync.Report) unitStates {
+	out := unitStates{}
 	for _, u := range report.Units {
 		out[u.Name] = u.State
 	}

@@ -105,7 +105,7 @@ func badAfterGood(t *testing.T, good, bad string, faults []badFault) {
 	for _, h := range report.Held {
 		held[h.ID] = true
 		got = append(got, h.String())
-		if as := h.As.Commit; as != "" && as != before.String() {
+		if as := h.As.Commit; as != "" && as != before {
 			t.Errorf("%s is held as of %s, not %s", h, as, before)
 		}
 	}

@@ -3,6 +3,7 @@ package gitsync_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,9 +25,9 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// baseRig has team a, whose monitor is in another repository, and team b.
-type baseRig struct {
-	*rig
+// baseLab has team a, whose monitor is in another repository, and team b.
+type baseLab struct {
+	*lab
 	lib    *gittest.Repo
 	server *gittest.HTTPServer
 	isAway *atomic.Bool
@@ -34,9 +35,9 @@ type baseRig struct {
 	asked chan string
 }
 
-func newBaseRig(t *testing.T, options gittest.HTTPOptions) *baseRig {
+func newBaseLab(t *testing.T, options gittest.HTTPOptions) *baseLab {
 	t.Helper()
-	r := &baseRig{rig: newRig(t), isAway: &atomic.Bool{}, asked: make(chan string, 1000)}
+	r := &baseLab{lab: newGitLab(t), isAway: &atomic.Bool{}, asked: make(chan string, 1000)}
 	dir := filepath.Join(t.TempDir(), "org")
 	r.lib = gittest.NewRepoAt(t, filepath.Join(dir, "lib.git"))
 	options.Wrap = func(next http.Handler) http.Handler {
@@ -55,24 +56,24 @@ func newBaseRig(t *testing.T, options gittest.HTTPOptions) *baseRig {
 	r.pipeline.Spec.Build.Remotes = []pipeline.Remote{{URL: r.server.URL + "/org"}}
 	r.pipeline.Spec.Charts.Update = "never"
 	r.creds.Bases = make([]gitsync.Base, 1)
-	r.commit("input", r.input(r.server.URL+"/org/lib.git//base?ref=main"))
+	r.input(r.built(r.server.URL + "/org/lib.git//base?ref=main"))
 	return r
 }
 
-// input names an entry in the kustomization of team a.
-func (r *baseRig) input(entry string) map[string]string {
+// built names an entry in the kustomization of team a.
+func (r *baseLab) built(entry string) map[string]string {
 	return map[string]string{"in/a/agent.yaml": r.agent(),
 		"in/a/kustomization.yaml": "namespace: a\nresources: [agent.yaml, '" + entry + "']\n",
 		"in/b/agent.yaml":         agent("b"), "in/b/web.yaml": monitor("b", "web", "http")}
 }
 
-func (*baseRig) agent() string { return strings.ReplaceAll(agent("a"), ", namespace: a", "") }
+func (*baseLab) agent() string { return strings.ReplaceAll(agent("a"), ", namespace: a", "") }
 
 // TestAChangeOfThePipelineHolds: a root that the same files gave before, and that the pipeline does not allow any more,
 // holds its objects.
 func TestAChangeOfThePipelineHolds(t *testing.T) {
 	t.Parallel()
-	r := newBaseRig(t, gittest.HTTPOptions{})
+	r := newBaseLab(t, gittest.HTTPOptions{})
 	if report := r.pass(); report.Commit == "" {
 		t.Fatalf("%v", report.Diags)
 	}
@@ -80,54 +81,54 @@ func TestAChangeOfThePipelineHolds(t *testing.T) {
 	r.pipeline.Spec.Build.Remotes[0].URL = r.server.URL + "/other"
 	for _, what := range []string{"the same commit", "a later one"} {
 		report := r.pass()
-		if got := r.payload("a/agent"); got == "" || got != before || !report.Diags.HasErrors() {
+		if got := r.payload("a/agent"); len(got) == 0 || !maps.Equal(got, before) || !report.Diags.HasErrors() {
 			t.Errorf("%s: the folder of the unit is\n%s\nwas\n%s\n%v", what, got, before, report.Diags)
 		}
 		r.edit("later")
 	}
-	if got := r.show("b/agent/agent-config.secret.yaml"); !strings.Contains(got, "later") {
+	if got := r.file("b/agent/agent-config.secret.yaml"); !strings.Contains(got, "later") {
 		t.Errorf("the other team is not rendered:\n%s", got)
 	}
 }
 
 // edit commits a change of both teams.
-func (r *baseRig) edit(port string) {
-	r.commit("edit", map[string]string{"in/b/web.yaml": monitor("b", "web", port),
+func (r *baseLab) edit(port string) {
+	r.input(map[string]string{"in/b/web.yaml": monitor("b", "web", port),
 		"in/a/agent.yaml": r.agent() + "# " + port + "\n"})
 }
 
 // base commits a monitor of a port to the other repository.
-func (r *baseRig) base(port string) string {
+func (r *baseLab) base(port string) string {
 	return r.lib.Commit("main", map[string]string{"base/kustomization.yaml": "resources: [web.yaml]\n",
 		"base/web.yaml": strings.ReplaceAll(monitor("x", "web", port), ", namespace: x", "")})
 }
 
-// fresh is the rig of a process with an empty cache.
-func (r *baseRig) fresh() *baseRig {
-	one, two := *r, *r.rig
-	one.rig = &two
+// fresh is the lab of a process with an empty cache.
+func (r *baseLab) fresh() *baseLab {
+	one, two := *r, *r.lab
+	one.lab = &two
 	one.options.CacheDir = r.t.TempDir()
 	return &one
 }
 
 // port is what the agent of team a scrapes.
-func (r *baseRig) port() string {
+func (r *baseLab) port() string {
 	r.t.Helper()
 	const file = "a/agent/agent-config.secret.yaml"
 	if !r.repo.Has("env:" + file) {
 		return ""
 	}
-	_, after, _ := strings.Cut(r.show(file), "__meta_kubernetes_endpoint_port_name")
+	_, after, _ := strings.Cut(r.file(file), "__meta_kubernetes_endpoint_port_name")
 	_, after, _ = strings.Cut(after, "regex: ")
 	port, _, _ := strings.Cut(after, "\n")
 	return port
 }
 
 // pins are those in the inventory.
-func (r *baseRig) pins() (out []string) {
+func (r *baseLab) pins() (out []string) {
 	r.t.Helper()
 	var bases branch.Bases
-	if err := json.Unmarshal([]byte(r.show(branch.MetadataFile)), &bases); err != nil {
+	if err := json.Unmarshal([]byte(r.file(branch.MetadataFile)), &bases); err != nil {
 		r.t.Fatal(err)
 	}
 	for _, p := range bases.Charts {
@@ -138,7 +139,7 @@ func (r *baseRig) pins() (out []string) {
 }
 
 // want fails unless the output has a port and pins, and a pass found these codes.
-func (r *baseRig) want(step string, report *gitsync.Report, port string, pins []string, findings ...string) {
+func (r *baseLab) want(step string, report *gitsync.Report, port string, pins []string, findings ...string) {
 	r.t.Helper()
 	var got []string
 	for _, d := range report.Diags {
@@ -155,26 +156,26 @@ func (r *baseRig) want(step string, report *gitsync.Report, port string, pins []
 // TestFetchedBasesArePinned: the inventory says which commit is used, until it is time to look the ref up again.
 func TestFetchedBasesArePinned(t *testing.T) {
 	t.Parallel()
-	r := newBaseRig(t, gittest.HTTPOptions{})
+	r := newBaseLab(t, gittest.HTTPOptions{})
 	first := []string{"git /org/lib.git main " + r.lib.Head("main")}
 	r.want("the first", r.pass(), "first", first)
-	tree := r.tree("a/agent")
+	tree := r.repo.Git("rev-parse", "env:a/agent")
 
 	moved := r.base("second")
-	r.commit("more", map[string]string{"in/b/web.yaml": monitor("b", "web", "b1")})
+	r.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "b1")})
 	r.want("the branch has moved", r.pass(), "first", first)
-	if r.want("a fresh process", r.fresh().pass(), "first", first); r.tree("a/agent") != tree {
+	if r.want("a fresh process", r.fresh().pass(), "first", first); r.repo.Git("rev-parse", "env:a/agent") != tree {
 		t.Error("a fresh process renders something else from the pin")
 	}
 	r.isAway.Store(true)
-	r.commit("more", map[string]string{"in/b/web.yaml": monitor("b", "web", "b2")})
+	r.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "b2")})
 	r.want("away, and in the cache", r.pass(), "first", first)
-	r.commit("more", map[string]string{"in/b/web.yaml": monitor("b", "web", "b3"), "in/a/more.txt": "x"})
+	r.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "b3"), "in/a/more.txt": "x"})
 	report := r.fresh().pass()
 	if s := states(report); s["b/agent"] != plan.UnitChanged || r.port() != "first" {
 		t.Errorf("away, and not in the cache: %v %v", s, report.Diags)
 	}
-	r.commit("edit", map[string]string{"in/a/kustomization.yaml": r.input(r.server.URL +
+	r.input(map[string]string{"in/a/kustomization.yaml": r.built(r.server.URL +
 		"/org/lib.git//base?ref=main")["in/a/kustomization.yaml"] + "# edited\n"})
 	report = r.fresh().pass()
 	if s := states(report); s["a/agent"] != plan.UnitHeld || r.port() != "first" || !report.Diags.HasErrors() ||
@@ -201,7 +202,7 @@ func TestFetchedBasesArePinned(t *testing.T) {
 // TestAForcedPushRemovesThePinnedCommit: the pass goes on where the commit is in the cache.
 func TestAForcedPushRemovesThePinnedCommit(t *testing.T) {
 	t.Parallel()
-	r := newBaseRig(t, gittest.HTTPOptions{})
+	r := newBaseLab(t, gittest.HTTPOptions{})
 	first := []string{"git /org/lib.git main " + r.lib.Head("main")}
 	r.want("the first", r.pass(), "first", first)
 	r.lib.Git("update-ref", "-d", "refs/heads/main")
@@ -222,7 +223,7 @@ func TestAForcedPushRemovesThePinnedCommit(t *testing.T) {
 // TestWhichAddressesRemotesAllow: what is at or below an entry, however it is spelled, and nothing else.
 func TestWhichAddressesRemotesAllow(t *testing.T) {
 	t.Parallel()
-	r := newBaseRig(t, gittest.HTTPOptions{})
+	r := newBaseLab(t, gittest.HTTPOptions{})
 	other := gittest.NewRepoAt(t, filepath.Join(filepath.Dir(r.lib.Dir), "..", "organisation", "lib.git"))
 	other.Commit("main", map[string]string{"base/kustomization.yaml": "resources: [web.yaml]\n",
 		"base/web.yaml": monitor("a", "web", "evil")})
@@ -250,7 +251,7 @@ func TestWhichAddressesRemotesAllow(t *testing.T) {
 		"http://HOST/org/../organisation/lib.git/web.yaml?raw=ok": false,
 	} {
 		entry = strings.ReplaceAll(entry, "HOST", host)
-		r.commit("entry", r.input(entry))
+		r.input(r.built(entry))
 		for len(r.asked) > 0 {
 			<-r.asked
 		}
@@ -265,7 +266,7 @@ func TestWhichAddressesRemotesAllow(t *testing.T) {
 			t.Errorf("%s: the password is shown: %v", entry, report.Diags)
 		}
 		if r.repo.Has("env") {
-			r.out("update-ref", "-d", "refs/heads/env")
+			r.repo.Git("update-ref", "-d", "refs/heads/env")
 		}
 	}
 }
@@ -273,7 +274,7 @@ func TestWhichAddressesRemotesAllow(t *testing.T) {
 // TestCredentialsOfRemotes go to their own server only, and are in no message.
 func TestCredentialsOfRemotes(t *testing.T) {
 	t.Parallel()
-	r := newBaseRig(t, gittest.HTTPOptions{User: "robot", Password: "hunter22"})
+	r := newBaseLab(t, gittest.HTTPOptions{User: "robot", Password: "hunter22"})
 	report := r.pass()
 	if !report.Diags.HasErrors() || strings.Contains(fmt.Sprint(report.Diags), "hunter22") {
 		t.Errorf("without credentials: %v", report.Diags)
@@ -294,7 +295,7 @@ func TestCredentialsOfRemotes(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	r.pipeline.Spec.Build.Remotes = append(r.pipeline.Spec.Build.Remotes, pipeline.Remote{URL: elsewhere.URL})
 	r.creds.Bases = append(r.creds.Bases, gitsync.Base{})
-	r.commit("elsewhere", r.input(elsewhere.URL+"/org/lib.git//base"))
+	r.input(r.built(elsewhere.URL + "/org/lib.git//base"))
 	r.pass()
 	if len(users) == 0 || slices.ContainsFunc(users, func(s string) bool { return s != "" }) {
 		t.Errorf("another server gets %q", users)
@@ -305,16 +306,12 @@ func TestCredentialsOfRemotes(t *testing.T) {
 // at its last state.
 func TestSignedBases(t *testing.T) {
 	t.Parallel()
-	r := newBaseRig(t, gittest.HTTPOptions{})
+	r := newBaseLab(t, gittest.HTTPOptions{})
 	file, public := keyFile(t)
 	otherFile, other := keyFile(t)
 	sign := func(file, port string) string {
 		r.base(port)
-		work := t.TempDir()
-		r.gitIn(work, "clone", "-q", r.lib.Dir, ".")
-		r.gitIn(work, append(sshSigner(t, file).config, "commit", "--amend", "-q", "-S", "--no-edit")...)
-		r.gitIn(work, "push", "-qf", "origin", "main")
-		return "git /org/lib.git main " + r.lib.Head("main")
+		return "git /org/lib.git main " + sshSigner(t, file).sign(t, r.lib)
 	}
 	trust := func(keys ...string) {
 		text := ""
@@ -349,7 +346,7 @@ func TestSignedBases(t *testing.T) {
 	if s := states(report); s["a/agent"] != plan.UnitHeld || s["b/agent"] != plan.UnitChanged || r.port() != "rotated" {
 		t.Errorf("no trusted key: %v %s %v", s, r.port(), report.Diags)
 	}
-	r.commit("file", r.input(r.server.URL+"/org/all.yaml"))
+	r.input(r.built(r.server.URL + "/org/all.yaml"))
 	if report = r.pass(); !strings.Contains(fmt.Sprint(report.Diags), "a file is not signed") {
 		t.Errorf("a file: %v", report.Diags)
 	}
@@ -368,20 +365,20 @@ func TestFetchedFiles(t *testing.T) {
 		text.Load().(func(http.ResponseWriter, *http.Request))(w, req) //nolint:forcetypeassert // see above
 	}))
 	t.Cleanup(server.Close)
-	r := newBaseRig(t, gittest.HTTPOptions{})
+	r := newBaseLab(t, gittest.HTTPOptions{})
 	r.pipeline.Spec.Build.Remotes[0].URL = server.URL + "/files"
 	web, api := server.URL+"/files/m.yaml?name=web&token=hunter22", server.URL+"/files/m.yaml?name=api"
-	r.commit("files", r.input(web+"', '"+api))
+	r.input(r.built(web + "', '" + api))
 	report := r.pass()
 	if report.Diags.HasErrors() {
 		t.Fatal(report.Diags)
 	}
-	config := r.show("a/agent/agent-config.secret.yaml")
+	config := r.file("a/agent/agent-config.secret.yaml")
 	if !strings.Contains(config, "serviceMonitor/a/web/0") ||
 		!strings.Contains(config, "serviceMonitor/a/api/0") {
 		t.Fatalf("%v\n%s", report.Diags, config)
 	}
-	if text := r.show(branch.MetadataFile); strings.Contains(text, "hunter22") || len(r.pins()) != 2 {
+	if text := r.file(branch.MetadataFile); strings.Contains(text, "hunter22") || len(r.pins()) != 2 {
 		t.Errorf("the inventory is %s", text)
 	}
 	pins := r.pins()
@@ -405,10 +402,10 @@ func TestFetchedFiles(t *testing.T) {
 		"gone": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) },
 	} {
 		set(answer)
-		r.commit(name, map[string]string{"in/b/web.yaml": monitor("b", "web", strings.ReplaceAll(name, " ", "-")),
+		r.input(map[string]string{"in/b/web.yaml": monitor("b", "web", strings.ReplaceAll(name, " ", "-")),
 			"in/a/agent.yaml": r.agent() + "# " + name + "\n"})
 		r.want(name+" and in the cache", r.pass(), "first", pins)
-		r.commit(name, map[string]string{"in/a/agent.yaml": r.agent() + "# again " + name + "\n"})
+		r.input(map[string]string{"in/a/agent.yaml": r.agent() + "# again " + name + "\n"})
 		report := r.fresh().pass()
 		if s := states(report); s["a/agent"] != plan.UnitHeld || r.port() != "first" ||
 			strings.Contains(fmt.Sprint(report.Diags), "hunter22") {
@@ -416,7 +413,7 @@ func TestFetchedFiles(t *testing.T) {
 		}
 	}
 	set(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!doctype html><html><a href='x'>") })
-	r.commit("a page", r.input(server.URL+"/files/page.yaml?token=hunter22"))
+	r.input(r.built(server.URL + "/files/page.yaml?token=hunter22"))
 	if report = r.pass(); strings.Contains(fmt.Sprint(report.Diags), "hunter22") || !report.Diags.HasErrors() {
 		t.Errorf("a page: %v", report.Diags)
 	}
@@ -424,7 +421,7 @@ func TestFetchedFiles(t *testing.T) {
 		bad := strings.Replace(monitor("a", "bad", "x"), "spec:", "spec:\n  sampleLimit: many", 1)
 		fmt.Fprint(w, "# a comment\n", bad)
 	})
-	r.commit("a finding", r.input(server.URL+"/files/bad.yaml?token=hunter22"))
+	r.input(r.built(server.URL + "/files/bad.yaml?token=hunter22"))
 	report = r.pass()
 	if !slices.ContainsFunc(report.Diags, func(d diag.Diagnostic) bool {
 		return d.Code == diag.InvalidField && strings.HasPrefix(d.File, "@bad.yaml-") &&
@@ -437,11 +434,11 @@ func TestFetchedFiles(t *testing.T) {
 // TestRemotesFromAnywhere have public addresses, also after a redirect.
 func TestRemotesFromAnywhere(t *testing.T) {
 	t.Parallel()
-	r := newBaseRig(t, gittest.HTTPOptions{})
+	r := newBaseLab(t, gittest.HTTPOptions{})
 	r.pipeline.Spec.Build.Remotes, r.creds.Bases, r.options.AnyRemote = nil, nil, true
 	for _, entry := range []string{r.server.URL + "/org/lib.git//base", r.server.URL + "/org/lib.git/base/web.yaml",
 		r.server.URL + "/web.yaml", "http://localhost:1/o/r//base", "http://[::1]:1/web.yaml"} {
-		r.commit("entry", r.input(entry))
+		r.input(r.built(entry))
 		for len(r.asked) > 0 {
 			<-r.asked
 		}
@@ -453,9 +450,9 @@ func TestRemotesFromAnywhere(t *testing.T) {
 		}
 	}
 	r.options.AllowPrivateCharts, r.options.AllowPrivateRemotes = true, true
-	r.commit("entry", r.input(r.server.URL+"/org/lib.git//base"))
+	r.input(r.built(r.server.URL + "/org/lib.git//base"))
 	r.want("allowed", r.pass(), "first", []string{"git /org/lib.git  " + r.lib.Head("main")})
-	r.commit("entry", r.input("file://"+r.lib.Dir+"//base"))
+	r.input(r.built("file://" + r.lib.Dir + "//base"))
 	if report := r.pass(); !strings.Contains(fmt.Sprint(report.Diags), "is not fetched") {
 		t.Errorf("a repository of this machine is fetched: %v", report.Diags)
 	}
@@ -464,7 +461,7 @@ func TestRemotesFromAnywhere(t *testing.T) {
 // TestWhatABaseHas: further remote bases, other refs of the same repository, and what agentry does not read.
 func TestWhatABaseHas(t *testing.T) {
 	t.Parallel()
-	r := newBaseRig(t, gittest.HTTPOptions{})
+	r := newBaseLab(t, gittest.HTTPOptions{})
 	url := r.server.URL + "/org/lib.git"
 	old := r.lib.Head("main")
 	r.lib.Git("tag", "-a", "-m", "x", "v1", old)
@@ -473,30 +470,29 @@ func TestWhatABaseHas(t *testing.T) {
 	deep.Commit("main", map[string]string{
 		"kustomization.yaml": "resources: ['" + url + "//base?ref=v1']\nnameSuffix: -deep\n",
 		"huge.bin":           strings.Repeat("x", 64<<20)})
-	work := t.TempDir()
-	r.gitIn(work, "clone", "-q", deep.Dir, ".")
+	work := deep.Checkout("main")
 	for name, target := range map[string]string{"link": "/etc/passwd", "up": "../../..", "loop": "loop", "sub": "."} {
-		if err := os.Symlink(target, filepath.Join(work, name)); err != nil {
+		if err := os.Symlink(target, filepath.Join(work.Dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.gitIn(work, "add", "-A")
-	r.gitIn(work, "update-index", "--add", "--cacheinfo", "160000,"+old+",module")
-	r.gitIn(work, "commit", "-qm", "x")
-	r.gitIn(work, "push", "-q", "origin", "HEAD:main")
+	work.Git("add", "-A")
+	work.Git("update-index", "--add", "--cacheinfo", "160000,"+old+",module")
+	work.Git("commit", "-qm", "x")
+	work.Git("push", "-q", "origin", "HEAD:main")
 
 	at := r.server.URL + "/org/deep.git"
-	r.commit("deep", r.input(at+"', '"+url+"//base?ref=refs/heads/main"))
+	r.input(r.built(at + "', '" + url + "//base?ref=refs/heads/main"))
 	r.want("both", r.pass(), "second", []string{"git /org/deep.git  " + deep.Head("main"),
 		"git /org/lib.git refs/heads/main " + r.lib.Head("main"), "git /org/lib.git v1 " + old})
-	if config := r.show("a/agent/agent-config.secret.yaml"); !strings.Contains(config, "serviceMonitor/a/web-deep/0") ||
+	if config := r.file("a/agent/agent-config.secret.yaml"); !strings.Contains(config, "serviceMonitor/a/web-deep/0") ||
 		!strings.Contains(config, "serviceMonitor/a/web/0") {
 		t.Error(config)
 	}
 	for _, entry := range []string{at + "//link", at + "//up", at + "//loop", at + "//module", at + "//huge.bin",
 		at + "//none", at + "?ref=none", at + "?ref=" + old, at + "?ref=" + deep.Head("main")[:12], at + "?ref=--help",
 		r.server.URL + "/org/none.git"} {
-		r.commit("entry", r.input(entry))
+		r.input(r.built(entry))
 		report := r.pass()
 		if !report.Diags.HasErrors() || r.port() != "second" {
 			t.Errorf("%s: %v %v", entry, r.port(), report.Diags)
@@ -508,7 +504,7 @@ func TestWhatABaseHas(t *testing.T) {
 			t.Errorf("%s: %s", entry, text)
 		}
 	}
-	r.commit("entry", r.input(at+"//sub/sub?ref="+deep.Head("main")))
+	r.input(r.built(at + "//sub/sub?ref=" + deep.Head("main")))
 	r.want("a commit, through a link", r.pass(), "first", []string{
 		"git /org/deep.git " + deep.Head("main") + " " + deep.Head("main"), "git /org/lib.git v1 " + old})
 }
@@ -517,15 +513,15 @@ func TestWhatABaseHas(t *testing.T) {
 func TestABaseOfATenantIsTheTenants(t *testing.T) {
 	t.Parallel()
 	for _, folders := range []string{"in/{namespace}/**", "*/{namespace}/**"} {
-		r := newBaseRig(t, gittest.HTTPOptions{})
+		r := newBaseLab(t, gittest.HTTPOptions{})
 		r.pipeline.Spec.Tenancy = &pipeline.Tenancy{Folders: folders}
 		r.want("its own namespace", r.pass(), "first", []string{"git /org/lib.git main " + r.lib.Head("main")})
-		r.commit("another's", map[string]string{"in/a/kustomization.yaml": "resources: ['" + r.server.URL +
+		r.input(map[string]string{"in/a/kustomization.yaml": "resources: ['" + r.server.URL +
 			"/org/lib.git//other']\n"})
 		r.lib.Commit("main", map[string]string{"other/kustomization.yaml": "resources: [web.yaml]\n",
 			"other/web.yaml": monitor("b", "evil", "http")})
 		report := r.fresh().pass()
-		if strings.Contains(r.show("b/agent/agent-config.secret.yaml"), "evil") || !report.Diags.HasErrors() {
+		if strings.Contains(r.file("b/agent/agent-config.secret.yaml"), "evil") || !report.Diags.HasErrors() {
 			t.Errorf("%s: another's namespace: %v", folders, report.Diags)
 		}
 	}

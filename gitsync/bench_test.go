@@ -1,7 +1,6 @@
 package gitsync_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -11,8 +10,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -60,69 +57,53 @@ spec:
 `, i/filesPerUnit, i%filesPerUnit, round)
 }
 
-// fleetRig serves a fleet over smart HTTP, rendered once.
-type fleetRig struct {
-	b     *testing.B
-	repo  *gittest.Repo
-	url   string
+// fleetLab serves a fleet over smart HTTP, rendered once.
+type fleetLab struct {
+	*lab
 	n     int
 	round int
-	cache string
 }
 
-func newFleetRig(b *testing.B, n int) *fleetRig {
-	r := &fleetRig{b: b, repo: gittest.NewRepo(b), n: n, cache: b.TempDir()}
-	r.repo.Commit("main", fleetFiles(n))
+func newFleetLab(b *testing.B, n int) *fleetLab {
+	r := &fleetLab{lab: newGitLab(b), n: n}
+	r.input(fleetFiles(n))
 	r.repo.Git("repack", "-adq")
 	// Housekeeping of the server in the midst of a round is nobody's cost.
 	r.repo.Git("config", "gc.auto", "0")
 	r.repo.Git("config", "receive.autogc", "false")
-	r.url, _ = r.repo.ServeHTTP(gittest.HTTPOptions{})
+	r.overHTTP(gittest.HTTPOptions{})
+	r.options.KeepBytes = 0
 	return r
 }
 
-func (r *fleetRig) syncer(branch string, passed ...string) *gitsync.Syncer {
-	p := pipeline.Pipeline{
-		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "bench"},
-		Spec: pipeline.Spec{
-			Sources: []pipeline.Source{{URL: r.url, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in"}}},
-			Output:  pipeline.Output{Branch: branch},
-		},
-	}
-	p.Spec.PassThrough.Kinds = passed
-	p.Default()
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1)},
-		gitsync.Options{CacheDir: r.cache, Version: "bench"})
-	if err != nil {
-		r.b.Fatal(err)
-	}
-	return s
+// process starts a process that writes a branch.
+func (r *fleetLab) process(branch string, passed ...string) *gitsync.Syncer {
+	r.pipeline.Spec.Output.Branch, r.pipeline.Spec.PassThrough.Kinds = branch, passed
+	return r.open()
 }
 
 // change commits one changed file, and returns its name and content.
-func (r *fleetRig) change() (name, content string) {
+func (r *fleetLab) change() (name, content string) {
 	r.round++
 	i := r.round*37%(r.n-1) + 1
 	if i%filesPerUnit == 0 {
 		i++
 	}
 	name, content = monitorFile(i), fleetMonitor(i, r.round)
-	r.repo.Commit("main", map[string]string{name: content})
+	r.input(map[string]string{name: content})
 	return name, content
 }
 
-func (r *fleetRig) pass(s *gitsync.Syncer) {
-	report, err := s.Pass(context.Background())
-	if err != nil {
-		r.b.Fatal(err)
-	}
-	if report.Commit == "" || len(report.Diags) > 0 {
-		r.b.Fatalf("no commit: %v", report.Diags)
+func (r *fleetLab) renders(s *gitsync.Syncer) {
+	if report := r.passOf(s); report.Commit == "" || len(report.Diags) > 0 {
+		r.t.Fatalf("no commit: %v", report.Diags)
 	}
 }
 
 // clone is a clone of the fleet and its output, to compare with what git takes.
-func (r *fleetRig) clone() *gittest.Clone { return gittest.NewClone(r.b, r.url, "main", "env") }
+func (r *fleetLab) clone() *gittest.Clone {
+	return gittest.NewClone(r.t, r.pipeline.Spec.Sources[0].URL, "main", "env")
+}
 
 // outputFiles are as many files of a unit as a pass changes.
 var outputFiles = []string{"hydrator.metadata", "team-003/agent/.agentry/inventory",
@@ -132,16 +113,16 @@ var outputFiles = []string{"hydrator.metadata", "team-003/agent/.agentry/invento
 func BenchmarkLaterPass(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
-			r := newFleetRig(b, n)
-			s := r.syncer("env")
+			r := newFleetLab(b, n)
+			s := r.process("env")
 			defer s.Close()
-			r.pass(s)
+			r.renders(s)
 			cli := r.clone()
 			var own, git []time.Duration
 			for b.Loop() {
 				r.change()
 				start := time.Now()
-				r.pass(s)
+				r.renders(s)
 				own = append(own, time.Since(start))
 				git = append(git, cli.Round(outputFiles...))
 			}
@@ -155,17 +136,17 @@ func BenchmarkLaterPass(b *testing.B) {
 func BenchmarkOneShot(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
-			r := newFleetRig(b, n)
-			s := r.syncer("env")
-			r.pass(s)
+			r := newFleetLab(b, n)
+			s := r.process("env")
+			r.renders(s)
 			s.Close()
 			cli := r.clone()
 			var own, git []time.Duration
 			for b.Loop() {
 				r.change()
 				start := time.Now()
-				s := r.syncer("env")
-				r.pass(s)
+				s := r.process("env")
+				r.renders(s)
 				s.Close()
 				own = append(own, time.Since(start))
 				git = append(git, cli.Round(outputFiles...)+decodeAll(b, n))

@@ -303,7 +303,7 @@ func TestAProposalPinsItsCharts(t *testing.T) {
 	r := newPromotion(t)
 	l := newChartLab(t, charts, "1.x")
 	r.options.Charts, r.pipeline.Spec.Charts = l.options.Charts, l.pipeline.Spec.Charts
-	r.commit("Start", l.files)
+	r.input(l.files)
 	first := r.pass()
 	if first.Proposed.Commit == first.Proposed.Base || first.Proposed.Commit == "" {
 		t.Fatalf("nothing is proposed: %v", first.Diags)
@@ -317,7 +317,7 @@ func TestAProposalPinsItsCharts(t *testing.T) {
 	r.pipeline.Spec.Charts.Update = "1h"
 	s := r.syncer()
 	next := r.passOf(s)
-	if lock := r.out("show", "agentry/inputs:test.lock"); !strings.Contains(lock, `"version": "1.3.0"`) ||
+	if lock := r.repo.Git("show", "agentry/inputs:test.lock"); !strings.Contains(lock, `"version": "1.3.0"`) ||
 		next.Proposed.DrySHA == first.Proposed.DrySHA {
 		t.Errorf("a new version has drySha %s and the lock file\n%s", next.Proposed.DrySHA, lock)
 	}

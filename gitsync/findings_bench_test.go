@@ -16,18 +16,18 @@ func BenchmarkHoldingErrors(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", layout, n), func(b *testing.B) {
 				for b.Loop() {
 					b.StopTimer()
-					r := newFleetRig(b, filesPerUnit)
+					r := newFleetLab(b, filesPerUnit)
 					inputs := fleetFiles(n)
 					if layout == "documents" {
 						inputs = inOneFile(inputs)
 					}
-					r.repo.Commit("main", inputs)
-					s := r.syncer("env")
-					r.pass(s)
+					r.input(inputs)
+					s := r.process("env")
+					r.renders(s)
 					for name, text := range inputs {
 						inputs[name] = strings.ReplaceAll(text, "interval: 1m", "intervall: 1m")
 					}
-					r.repo.Commit("main", inputs)
+					r.input(inputs)
 					b.StartTimer()
 					report, err := s.Pass(context.Background())
 					b.StopTimer()

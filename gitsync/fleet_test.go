@@ -19,16 +19,16 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// served is a rig whose repository is reached over http, with a password that may change.
+// served is a lab whose repository is reached over http, with a password that may change.
 type served struct {
-	*rig
+	*lab
 	password atomic.Value
 	requests atomic.Int32
 	meets    func(*http.Request) // of each request; nil: nobody
 }
 
 func newServed(t *testing.T) *served {
-	s := &served{rig: newRig(t)}
+	s := &served{lab: newGitLab(t)}
 	s.password.Store("one")
 	url, _ := s.repo.ServeHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -65,7 +65,7 @@ func (s *served) asked(what string, want int32) {
 func TestNothingMoved(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
-	s.commit("one", twoTeams())
+	s.input(twoTeams())
 	s.options.Pool = repo.NewPool(t.TempDir(), repo.Options{})
 	t.Cleanup(s.options.Pool.Close)
 	var fleet []*gitsync.Syncer
@@ -90,7 +90,7 @@ func TestNothingMoved(t *testing.T) {
 	s.asked("a round in which nothing has moved", 1)
 
 	// One change of the input is fetched once, and pushed by each.
-	s.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "metrics")})
+	s.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "metrics")})
 	round()
 	const push = 2 // refs, and the pack
 	s.asked("a round with a change", 2+5*push)
@@ -129,7 +129,7 @@ func TestRefsOfAPipeline(t *testing.T) {
 func TestCredentialsThatRotate(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
-	s.commit("one", twoTeams())
+	s.input(twoTeams())
 	syncer := s.syncer()
 	s.passOf(syncer)
 	s.password.Store("two")
@@ -139,7 +139,7 @@ func TestCredentialsThatRotate(t *testing.T) {
 	if err := syncer.SetCredentials(s.as("two")); err != nil {
 		t.Fatal(err)
 	}
-	s.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "metrics")})
+	s.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "metrics")})
 	s.requests.Store(0)
 	report := s.passOf(syncer)
 	if report.Commit == "" {
@@ -168,7 +168,7 @@ func TestCredentialsThatRotate(t *testing.T) {
 		Output: transport.Auth{Password: "two"}}); err != nil {
 		t.Fatal(err)
 	}
-	s.commit("three", map[string]string{"in/a/web.yaml": monitor("a", "web", "http")})
+	s.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "http")})
 	if report := s.passOf(syncer); report.Commit == "" {
 		t.Errorf("nothing was pushed: %v", report.Diags)
 	}
@@ -190,10 +190,10 @@ func TestTheGateIsOpenForTheNetwork(t *testing.T) {
 			t.Errorf("it is held at %s %s", req.Method, req.URL)
 		}
 	}
-	s.commit("one", twoTeams())
+	s.input(twoTeams())
 	syncer := s.syncer()
 	s.passOf(syncer)
-	s.commit("two", map[string]string{"in/a/web.yaml": bad("a")}) // asks for the base
+	s.input(map[string]string{"in/a/web.yaml": bad("a")}) // asks for the base
 	s.options.CacheDir = t.TempDir()
 	s.passOf(s.syncer())
 	if entered.Load() < 2 || held.Load() != 0 {
@@ -203,7 +203,7 @@ func TestTheGateIsOpenForTheNetwork(t *testing.T) {
 	// Who waits in vain does not pass, and tells why.
 	closed := errors.New("closed")
 	s.options.Gate = func(context.Context) (func(), error) { return nil, closed }
-	s.commit("three", map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
+	s.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
 	if _, err := s.syncer().Pass(context.Background()); !errors.Is(err, closed) {
 		t.Errorf("got %v", err)
 	}

@@ -18,7 +18,7 @@ import (
 
 // shallow makes a pass with an empty cache that takes no history, and counts the packs that it
 // fetches.
-func (r *rig) shallow(packs *atomic.Int32) *gitsync.Report {
+func (r *lab) shallow(packs *atomic.Int32) *gitsync.Report {
 	r.t.Helper()
 	r.options.CacheDir = r.t.TempDir()
 	r.options.Repo.Depth = 1
@@ -27,7 +27,7 @@ func (r *rig) shallow(packs *atomic.Int32) *gitsync.Report {
 }
 
 // cached reports whether the last cache holds a commit.
-func (r *rig) cached(commit string) bool {
+func (r *lab) cached(commit string) bool {
 	r.t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(r.options.CacheDir, "*", "git"))
 	if err != nil || len(dirs) != 1 {
@@ -45,7 +45,7 @@ func TestHistory(t *testing.T) {
 		"a server that gives tips": "false"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newGitLab(t)
 			r.repo.Git("config", "uploadpack.allowAnySHA1InWant", config)
 			var packs atomic.Int32
 			r.overHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
@@ -56,24 +56,23 @@ func TestHistory(t *testing.T) {
 					next.ServeHTTP(w, req)
 				})
 			}})
-			base := r.commit("one", twoTeams())
+			base := r.input(twoTeams())
 			r.pass()
 			for i := range 3 {
-				r.commit("good", map[string]string{webA: monitor("a", "web", fmt.Sprint("p", i))})
 				last := base
-				base = r.git("rev-parse", "HEAD")
+				base = r.input(map[string]string{webA: monitor("a", "web", fmt.Sprint("p", i))})
 				if report := r.shallow(&packs); report.Commit == "" || packs.Load() != 1 || r.cached(last) {
 					t.Errorf("good input: commit %q, %d packs, base cached: %v", report.Commit, packs.Load(),
 						r.cached(last))
 				}
 			}
-			r.commit("bad", map[string]string{webA: bad("a"), "in/b/web.yaml": monitor("b", "web", "other")})
-			before := r.out("rev-parse", "env")
+			r.input(map[string]string{webA: bad("a"), "in/b/web.yaml": monitor("b", "web", "other")})
+			before := r.repo.Git("rev-parse", "env")
 			report := r.shallow(&packs)
 			if len(report.Held) != 1 || report.Held[0].As.Commit != base || packs.Load() < 2 {
 				t.Errorf("bad input: %d packs, held %+v", packs.Load(), report.Held)
 			}
-			r.out("update-ref", "refs/heads/env", before)
+			r.repo.Git("update-ref", "refs/heads/env", before)
 			r.options.Repo.Depth = 0
 			r.options.CacheDir = t.TempDir()
 			if again := r.pass(); again.Commit != report.Commit {
@@ -90,7 +89,7 @@ func BenchmarkHolding(b *testing.B) {
 		b.Run(mode, func(b *testing.B) {
 			const n = 10_000
 			good, held := newHoldingFleet(b, n, mode), newHoldingFleet(b, n, mode)
-			held.repo.Commit("main", map[string]string{monitorFile(1): strings.Replace(fleetMonitor(1, 0),
+			held.input(map[string]string{monitorFile(1): strings.Replace(fleetMonitor(1, 0),
 				"interval: 30s", "interval: 1s\n      scrapeTimeout: 2s", 1)})
 			held.turn(1)
 			var with, without []time.Duration
@@ -105,16 +104,16 @@ func BenchmarkHolding(b *testing.B) {
 
 // holdingFleet is a fleet whose passes may hold something.
 type holdingFleet struct {
-	*fleetRig
+	*fleetLab
 	mode string
 	long *gitsync.Syncer
 }
 
 func newHoldingFleet(b *testing.B, n int, mode string) *holdingFleet {
-	f := &holdingFleet{fleetRig: newFleetRig(b, n), mode: mode}
-	f.long = f.syncer("env")
+	f := &holdingFleet{fleetLab: newFleetLab(b, n), mode: mode}
+	f.long = f.process("env")
 	b.Cleanup(func() { f.long.Close() })
-	f.pass(f.long)
+	f.renders(f.long)
 	return f
 }
 
@@ -124,13 +123,13 @@ func (f *holdingFleet) turn(held int) time.Duration {
 	start := time.Now()
 	s := f.long
 	if f.mode == "one-shot" {
-		s = f.syncer("env")
+		s = f.process("env")
 		defer s.Close()
 	}
 	report, err := s.Pass(context.Background())
 	elapsed := time.Since(start)
 	if err != nil || report.Commit == "" || len(report.Held) != held {
-		f.b.Fatalf("%v, commit %q, held %v", err, report.Commit, report.Held)
+		f.t.Fatalf("%v, commit %q, held %v", err, report.Commit, report.Held)
 	}
 	return elapsed
 }

@@ -44,6 +44,15 @@ func (l *lab) rootInventory() (inv struct {
 	return inv
 }
 
+// elsewhere lets the other team change, so that there is a commit.
+func elsewhere(round int, more ...string) map[string]string {
+	out := map[string]string{"in/b/web.yaml": monitor("b", "web", fmt.Sprint("b", round))}
+	for i := 0; i < len(more); i += 2 {
+		out[more[i]] = more[i+1]
+	}
+	return out
+}
+
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
@@ -157,7 +166,7 @@ func TestNoSecretInRecords(t *testing.T) {
 			l.input(elsewhere(2, file, text, webA, bad("a")))
 			report := l.pass()
 			if len(report.Held) != 2 || len(l.heldTexts()) != 1 {
-				t.Fatalf("held are %v, texts %v", l.held(report), l.heldTexts())
+				t.Fatalf("held are %v, texts %v", report.Held, l.heldTexts())
 			}
 			for name, e := range l.remote.read("env") {
 				about := strings.HasPrefix(name, ".agentry/") || path.Base(name) == "README.md" ||
@@ -182,7 +191,7 @@ func TestRecordsHoldNoTextThatThePolicyForbids(t *testing.T) {
 		l.input(elsewhere(i, agentA, text))
 		report := l.pass()
 		if report.Commit == "" || len(report.Held) == 0 {
-			t.Errorf("commit %q, held %v", report.Commit, l.held(report))
+			t.Errorf("commit %q, held %v", report.Commit, report.Held)
 		}
 		for name, e := range l.remote.read("env") {
 			if strings.Contains(e.text, "hunter2") {

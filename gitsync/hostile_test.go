@@ -39,8 +39,10 @@ func (l *lab) refusedAt(code diag.Code, file string) {
 	}
 }
 
+type unitStates = map[string]plan.UnitState
+
 // sees reports whether the units have these states.
-func sees(t *testing.T, report *gitsync.Report, want map[string]plan.UnitState) {
+func sees(t *testing.T, report *gitsync.Report, want unitStates) {
 	t.Helper()
 	if diff := cmp.Diff(want, states(report)); diff != "" {
 		t.Errorf("states (-want +got):\n%s%v", diff, report.Diags)
@@ -83,7 +85,7 @@ func TestPathsInTheListOfUnitsStayInTheOutput(t *testing.T) {
 			text: `["../theirs/a/agent", "../theirs", "a/../../theirs/a/agent", ".", "", "/", "a/agent", "b/agent"]`}
 	})
 	l.prune()
-	sees(t, l.pass(), map[string]plan.UnitState{"a/agent": "removed", "b/agent": "unchanged"})
+	sees(t, l.pass(), unitStates{"a/agent": "removed", "b/agent": "unchanged"})
 	files := l.remote.read("env")
 	for name, e := range others {
 		if files[name] != e {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,15 +22,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-	"github.com/go-git/go-git/v5/plumbing/revlist"
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
-// host serves Git repositories out of memory over smart HTTP, which is much quicker
-// than running git: what it costs is what agentry costs.
+// host serves Git repositories out of memory over smart HTTP, which is much quicker than running git: what it costs is
+// what agentry costs. It sends only what a client lacks, and cuts history where it is asked to.
 type host struct {
 	t   testing.TB
 	url string
+	// asked counts the commits that clients wanted without their being the value of a ref.
+	asked atomic.Int32
 
 	mu     sync.Mutex
 	remote map[string]*remote
@@ -44,6 +46,7 @@ type remote struct {
 	mu      sync.Mutex
 	objects *memory.Storage // its refs are not used
 	refs    map[string]plumbing.Hash
+	keeps   bool   // it gives a client any commit; otherwise it has lost what no ref needs
 	refuse  string // pushes to refs below this are refused
 	moving  string // a ref that somebody else moves before every push
 	hung    chan struct{}
@@ -80,7 +83,7 @@ func (h *host) serve(r *remote) {
 // fork is a copy that shares the objects.
 func (r *remote) fork() *remote {
 	return &remote{host: r.host, name: r.name, url: r.url, objects: r.objects, refs: maps.Clone(r.refs),
-		refuse: r.refuse}
+		refuse: r.refuse, keeps: r.keeps}
 }
 
 // ServeHTTP implements http.Handler.
@@ -132,7 +135,11 @@ func (h *host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (r *remote) advertise(w io.Writer, service string) error {
 	adv := packp.NewAdvRefs()
 	adv.Prefix = [][]byte{[]byte("# service=" + service), pktline.Flush}
-	for _, c := range []capability.Capability{capability.OFSDelta, capability.ReportStatus, capability.Atomic} {
+	caps := []capability.Capability{capability.OFSDelta, capability.ReportStatus, capability.Atomic, capability.Shallow}
+	if r.keeps {
+		caps = append(caps, capability.AllowReachableSHA1InWant)
+	}
+	for _, c := range caps {
 		if err := adv.Capabilities.Set(c); err != nil {
 			return err
 		}
@@ -143,21 +150,114 @@ func (r *remote) advertise(w io.Writer, service string) error {
 	return adv.Encode(w)
 }
 
-// uploadPack sends all that is wanted, whatever the client has.
 func (r *remote) uploadPack(w io.Writer, body io.Reader) error {
 	req := packp.NewUploadPackRequest()
 	if err := req.Decode(body); err != nil {
 		return err
 	}
-	hashes, err := revlist.Objects(r.objects, req.Wants, nil)
+	for _, want := range req.Wants {
+		if slices.Contains(slices.Collect(maps.Values(r.refs)), want) {
+			continue
+		}
+		r.host.asked.Add(1)
+		if _, err := object.GetCommit(r.objects, want); err != nil || !r.keeps && !r.reachable(want) {
+			return pktline.NewEncoder(w).EncodeString("ERR upload-pack: not our ref " + want.String() + "\n")
+		}
+	}
+	depth, _ := req.Depth.(packp.DepthCommits)
+	objects, cut, err := r.wanted(req.Wants, req.Haves, int(depth))
 	if err != nil {
 		return err
 	}
 	var pack bytes.Buffer
-	if _, err := packfile.NewEncoder(&pack, r.objects, false).Encode(hashes, 0); err != nil {
+	if _, err := packfile.NewEncoder(&pack, r.objects, false).Encode(objects, 0); err != nil {
 		return err
 	}
-	return packp.NewUploadPackResponseWithPackfile(req, io.NopCloser(&pack)).Encode(w)
+	res := packp.NewUploadPackResponseWithPackfile(req, io.NopCloser(&pack))
+	res.Shallows = cut
+	return res.Encode(w)
+}
+
+// wanted lists the objects of commits that a client lacks, to a depth if that is not zero,
+// and the commits at which history is cut.
+func (r *remote) wanted(wants, haves []plumbing.Hash, depth int) (objects, cut []plumbing.Hash, err error) {
+	sent := map[plumbing.Hash]bool{}
+	var tree func(h plumbing.Hash, into *[]plumbing.Hash) error
+	tree = func(h plumbing.Hash, into *[]plumbing.Hash) error {
+		if sent[h] {
+			return nil
+		}
+		sent[h] = true
+		*into = append(*into, h)
+		t, err := object.GetTree(r.objects, h)
+		if err != nil {
+			return err
+		}
+		for _, e := range t.Entries {
+			switch {
+			case e.Mode.IsFile() && !sent[e.Hash]:
+				sent[e.Hash] = true
+				*into = append(*into, e.Hash)
+			case e.Mode == filemode.Dir:
+				if err := tree(e.Hash, into); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	var there []plumbing.Hash // what the client has
+	for _, h := range haves {
+		c, err := object.GetCommit(r.objects, h)
+		if err != nil {
+			continue // it was forgotten
+		}
+		sent[h] = true
+		if err := tree(c.TreeHash, &there); err != nil {
+			return nil, nil, err
+		}
+	}
+	for level := 1; len(wants) > 0; level++ {
+		var next []plumbing.Hash
+		for _, h := range wants {
+			if sent[h] {
+				continue
+			}
+			c, err := object.GetCommit(r.objects, h)
+			if err != nil {
+				return nil, nil, fmt.Errorf("commit %s: %w", h, err)
+			}
+			sent[h] = true
+			objects = append(objects, h)
+			if err := tree(c.TreeHash, &objects); err != nil {
+				return nil, nil, err
+			}
+			if level == depth && len(c.ParentHashes) > 0 {
+				cut = append(cut, h)
+				continue
+			}
+			next = append(next, c.ParentHashes...)
+		}
+		wants = next
+	}
+	return objects, cut, nil
+}
+
+// reachable tells whether a ref needs the commit.
+func (r *remote) reachable(want plumbing.Hash) bool {
+	queue := slices.Collect(maps.Values(r.refs))
+	for seen := map[plumbing.Hash]bool{}; len(queue) > 0; {
+		h := queue[0]
+		queue = queue[1:]
+		if h == want {
+			return true
+		}
+		if c, err := object.GetCommit(r.objects, h); err == nil && !seen[h] {
+			queue = append(queue, c.ParentHashes...)
+		}
+		seen[h] = true
+	}
+	return false
 }
 
 // receivePack moves all refs or none.

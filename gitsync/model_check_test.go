@@ -123,8 +123,8 @@ func (m *model) checkMessages(report *gitsync.Report) {
 
 // checkCost checks that history is read only if something is wrong.
 func (m *model) checkCost(v *history.Verdict) {
-	if v.IsGood() && !m.in.away && m.server.asked > 0 {
-		m.fail("cost: %d commits were fetched though all is good", m.server.asked)
+	if v.IsGood() && !m.in.away && m.host.asked.Load() > 0 {
+		m.fail("cost: %d commits were fetched though all is good", m.host.asked.Load())
 	}
 }
 
@@ -156,13 +156,13 @@ func (m *model) again(v *history.Verdict, report *gitsync.Report) bool {
 func (m *model) replica(report *gitsync.Report, fork *remote) {
 	options := m.stage.options
 	options.CacheDir = m.cache()
-	s := m.syncer(options)
+	s := m.open(options)
 	defer func() {
 		s.Close()
 		_ = os.RemoveAll(options.CacheDir)
 	}()
-	m.server.host.serve(fork)
-	defer m.server.host.serve(m.stage.remotes[0])
+	m.host.serve(fork)
+	defer m.host.serve(m.stage.remotes[0])
 	first, err := s.Pass(context.Background())
 	if err != nil || first.Commit != report.Commit {
 		m.fail("replica: without memory the pass makes commit %q, not %q: %v\n%s", first.Commit, report.Commit, err,

@@ -51,6 +51,8 @@ func TestModelFound(t *testing.T) {
 		"a version that its source has lost keeps its record": {
 			set(secret, "fault", 3), set(cache, "rev", 1), pass, {Op: "force", N: 1, Field: "forget"},
 			set(account, "rev", 3), pass},
+		"an agent that cannot be read and has lost its history": {
+			{Op: "force", N: 0, Field: "forget"}, set(a, "fault", 1), set(b, "rev", 1), pass, set(b, "rev", 2), pass},
 		"a new clone describes the repair of a file as an old one does": {
 			{Op: "stage", N: 3}, {Op: "hand", N: 32517}, {Op: "replica"}, pass},
 	} {

@@ -78,6 +78,11 @@ func newHistory(seed uint64) []history.Edit {
 			in.apply(e, nil)
 			out = append(out, e)
 		}
+		if random.IntN(16) == 0 { // a source is squashed, so that what breaks has no good version
+			e := a.Break()
+			in.apply(e, nil)
+			out = append(out, history.Edit{Op: "force", Source: e.Source, N: pass + 1, Field: "forget"}, e)
+		}
 		if random.IntN(4*passes) == 0 {
 			out = append(out, history.Edit{Op: "replica"})
 		}

@@ -17,14 +17,13 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/history"
 )
 
 // historyRunner runs histories, one after the other.
 type historyRunner struct {
 	t        testing.TB
-	server   *modelServer
+	host     *host
 	stages   map[stageKind]*stage
 	renderer *history.Renderer
 }
@@ -54,7 +53,7 @@ type stageKind struct {
 const maxUses = 200
 
 func newHistoryRunner(t testing.TB) *historyRunner {
-	l := &historyRunner{t: t, server: newModelServer(t), stages: map[stageKind]*stage{},
+	l := &historyRunner{t: t, host: newHost(t), stages: map[stageKind]*stage{},
 		renderer: history.NewRenderer()}
 	t.Cleanup(l.reset)
 	return l
@@ -95,8 +94,7 @@ func (l *historyRunner) stage(kind stageKind) *stage {
 	if l.renderer.IsFull() {
 		l.renderer = history.NewRenderer()
 	}
-	l.server.reset()
-	s := &stage{kind: kind, remotes: []*remote{l.server.host.add("first"), l.server.host.add("second")}}
+	s := &stage{kind: kind, remotes: []*remote{l.host.add("first"), l.host.add("second")}}
 	s.options = gitsync.Options{CacheDir: l.cache(), Version: "v0.0.0-test", Repo: repo.Options{Depth: kind.depth}}
 	s.commits = []map[string]history.Files{{}, {}}
 	s.state.Base = make([]history.Files, len(s.remotes))
@@ -136,10 +134,9 @@ type model struct {
 // which something was.
 func (l *historyRunner) run(edits []history.Edit) []string {
 	s := l.stage(kindOf(edits))
-	l.server.reset()
 	for i, r := range s.remotes {
-		r.refs = maps.Clone(s.refs[i])
-		l.server.host.serve(r)
+		r.refs, r.keeps, r.broken = maps.Clone(s.refs[i]), true, nil
+		l.host.serve(r)
 	}
 	m := l.newModel(s)
 	m.past = append(m.past, snapshot(m.in.sources))
@@ -177,23 +174,13 @@ func (l *historyRunner) newModel(s *stage) *model {
 	if m.long = s.long; m.long == nil {
 		o := s.options
 		o.KeepBytes = 1 // it reads most objects again, and a new process has all of them in memory
-		m.long = m.syncer(o)
+		m.long = m.open(o)
 	}
 	return m
 }
 
-func (m *model) syncer(o gitsync.Options) *gitsync.Syncer {
-	p := m.pipeline
-	p.Spec.Sources = slices.Clone(p.Spec.Sources)
-	p.Default()
-	if problems := p.Validate(); len(problems) > 0 {
-		m.t.Fatal(problems)
-	}
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources))}, o)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return s
+func (m *model) open(o gitsync.Options) *gitsync.Syncer {
+	return (&lab{t: m.t, pipeline: m.pipeline, options: o}).open()
 }
 
 // modelPaths are the paths of the sources, as the pipeline names them.
@@ -226,18 +213,19 @@ func (m *model) pass() bool {
 			m.touchIndex(n)
 		}
 		m.in.restarts = nil
-		m.long = m.syncer(m.stage.options)
+		m.long = m.open(m.stage.options)
 	}
 	m.push()
 	m.touchOutput()
-	m.server.away["second"] = m.in.away
+	away := m.in.away
+	m.stage.remotes[1].broken = func() bool { return away }
 	m.past = append(m.past, snapshot(m.in.sources))
 	output := m.stage.remotes[0]
 	m.before = output.read("env")
 	m.Before = texts(m.before)
 	v := m.expect()
 	tip, fork := output.tip("env"), output.fork()
-	m.server.asked = 0
+	m.host.asked.Store(0)
 	report, err := m.long.Pass(context.Background())
 	if err != nil {
 		if !m.in.away || m.State.Base[1] != nil || output.tip("env") != tip {
@@ -332,7 +320,7 @@ func (m *model) push() {
 		forced := slices.Contains(m.in.rewound, i)
 		if forced {
 			delete(r.refs, "refs/heads/main")
-			if m.server.forgetful[r.name] = m.in.forgetful; m.in.forgetful {
+			if r.keeps = !m.in.forgetful; m.in.forgetful {
 				m.lostBase[i] = true
 				m.Epochs[i]++
 			}

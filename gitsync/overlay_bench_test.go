@@ -52,16 +52,16 @@ func overlay(i, round int) string {
 // BenchmarkOverlays is a pass after an edit of one of 1,000 overlays, against that of an equal edit of plain manifests.
 func BenchmarkOverlays(b *testing.B) {
 	built, plain := overlayFiles()
-	rigs := [2]*fleetRig{newFleetRig(b, 2), newFleetRig(b, 2)}
+	labs := [2]*fleetLab{newFleetLab(b, 2), newFleetLab(b, 2)}
 	var syncers [2]*gitsync.Syncer
 	var cold [2]time.Duration
 	for i, files := range []map[string]string{built, plain} {
-		rigs[i].repo.Commit("main", files)
-		rigs[i].repo.Git("repack", "-adq")
-		syncers[i] = rigs[i].syncer("env")
+		labs[i].input(files)
+		labs[i].repo.Git("repack", "-adq")
+		syncers[i] = labs[i].process("env")
 		defer syncers[i].Close()
 		start := time.Now()
-		rigs[i].pass(syncers[i])
+		labs[i].renders(syncers[i])
 		cold[i] = time.Since(start)
 	}
 	var own, other []time.Duration
@@ -72,9 +72,9 @@ func BenchmarkOverlays(b *testing.B) {
 			{fmt.Sprintf("in/o%04d/m00.yaml", i): monitor(fmt.Sprintf("team-%04d", i), "m00",
 				fmt.Sprintf("p%d", round))},
 		} {
-			rigs[side].repo.Commit("main", edit)
+			labs[side].input(edit)
 			start := time.Now()
-			rigs[side].pass(syncers[side])
+			labs[side].renders(syncers[side])
 			if side == 0 {
 				own = append(own, time.Since(start))
 			} else {

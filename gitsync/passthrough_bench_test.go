@@ -24,33 +24,33 @@ func BenchmarkPassThrough(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		for _, what := range []string{"monitor", "ConfigMap"} {
 			b.Run(fmt.Sprintf("files=%d/change=%s", n, what), func(b *testing.B) {
-				r := newFleetRig(b, n)
+				r := newFleetLab(b, n)
 				configs := map[string]string{}
 				for i := range n {
 					name, content := fleetConfig(i, 0)
 					maps.Copy(configs, map[string]string{name: content})
 				}
-				r.repo.Commit("main", configs)
-				with := r.syncer("with", "ConfigMap")
-				r.cache = b.TempDir() // each fetches for itself
-				without := r.syncer("without")
+				r.input(configs)
+				with := r.process("with", "ConfigMap")
+				r.options.CacheDir = b.TempDir() // each fetches for itself
+				without := r.process("without")
 				defer with.Close()
 				defer without.Close()
-				r.pass(with)
-				r.pass(without)
+				r.renders(with)
+				r.renders(without)
 				var passing, plain []time.Duration
 				for b.Loop() {
 					r.change()
 					start := time.Now()
-					r.pass(without)
+					r.renders(without)
 					plain = append(plain, time.Since(start))
 					if what == "ConfigMap" {
-						r.pass(with)
+						r.renders(with)
 						name, content := fleetConfig(r.round*37%n, r.round)
-						r.repo.Commit("main", map[string]string{name: content})
+						r.input(map[string]string{name: content})
 					}
 					start = time.Now()
-					r.pass(with)
+					r.renders(with)
 					passing = append(passing, time.Since(start))
 				}
 				reportRatio(b, passing, plain, "plain")

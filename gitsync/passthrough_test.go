@@ -27,9 +27,6 @@ func (l *lab) passed(ns string) []string {
 	})
 }
 
-// file is a file of the output branch.
-func (l *lab) file(name string) string { return l.remote.read("env")[name].text }
-
 // TestPassedThroughIsAdopted: output.adopt overwrites no file that somebody else wrote in the place of one that is
 // passed through.
 func TestPassedThroughIsAdopted(t *testing.T) {

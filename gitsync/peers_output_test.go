@@ -16,13 +16,13 @@ import (
 // TestTheOutputMayBeAnotherRepositoryAndPath: argo-cd#22719, kargo#1354, kargo-render#79.
 func TestTheOutputMayBeAnotherRepositoryAndPath(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	other := gittest.NewRepo(t)
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	r.pipeline.Spec.Output = pipeline.Output{URL: "file://" + other.Dir, Branch: "clusters/eu", Path: "apps/monitoring"}
 	r.creds.Output = transport.Auth{}
 	r.pass()
-	if strings.Contains(r.out("for-each-ref", "refs/heads"), "clusters") {
+	if strings.Contains(r.repo.Git("for-each-ref", "refs/heads"), "clusters") {
 		t.Error("something was written to the source")
 	}
 	for name := range other.Files("clusters/eu") {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +20,8 @@ import (
 // These tests hold what programs like ours were found to do wrong. The comment of each test names
 // the issues in which users of those programs report it.
 
-// apart is the rig with a pipeline of its own below a path of the same branch.
-func (r *rig) apart(name string) *rig {
+// apart is the lab with a pipeline of its own below a path of the same branch.
+func (r *lab) apart(name string) *lab {
 	r.t.Helper()
 	one := *r
 	one.pipeline.Metadata.Name = name
@@ -36,16 +35,15 @@ func (r *rig) apart(name string) *rig {
 // TestPipelinesOfOneBranchKeepEachOthersFiles: argo-cd#24179.
 func TestPipelinesOfOneBranchKeepEachOthersFiles(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.commit("one", twoTeams())
+	r := newGitLab(t)
+	r.input(twoTeams())
 	a, b := r.apart("a"), r.apart("b")
 	a.pass()
 	b.pass()
-	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 	a.pass()
-	files := r.files()
 	for _, name := range []string{"apps/a/a/agent/agent.statefulset.yaml", "apps/b/b/agent/agent.statefulset.yaml"} {
-		if !slices.Contains(files, name) {
+		if !r.repo.Has("env:" + name) {
 			t.Errorf("%s is gone", name)
 		}
 	}
@@ -55,26 +53,26 @@ func TestPipelinesOfOneBranchKeepEachOthersFiles(t *testing.T) {
 // says what that is.
 func TestACommitHoldsAWholeRender(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	s := r.syncer()
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	r.passOf(s)
-	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two"),
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two"),
 		"in/b/web.yaml": monitor("b", "web", "two")})
 	r.passOf(s)
-	if n := r.out("rev-list", "--count", "env"); n != "2" {
+	if n := r.repo.Git("rev-list", "--count", "env"); n != "2" {
 		t.Errorf("%s commits for two inputs", n)
 	}
 	for _, unit := range []string{"a/agent", "b/agent"} {
 		var inventory struct {
 			Files []struct{ Path string }
 		}
-		if err := json.Unmarshal([]byte(r.show(unit+"/.agentry/inventory")), &inventory); err != nil ||
+		if err := json.Unmarshal([]byte(r.file(unit+"/.agentry/inventory")), &inventory); err != nil ||
 			len(inventory.Files) == 0 {
 			t.Fatal(err)
 		}
 		for _, f := range inventory.Files {
-			if r.show(unit+"/"+f.Path) == "" {
+			if r.file(unit+"/"+f.Path) == "" {
 				t.Errorf("%s/%s is empty", unit, f.Path)
 			}
 		}
@@ -82,13 +80,12 @@ func TestACommitHoldsAWholeRender(t *testing.T) {
 	var metadata struct {
 		Tree string `json:"agentryTree"`
 	}
-	if err := json.Unmarshal([]byte(r.show("hydrator.metadata")), &metadata); err != nil {
+	if err := json.Unmarshal([]byte(r.file("hydrator.metadata")), &metadata); err != nil {
 		t.Fatal(err)
 	}
-	index := []string{"GIT_INDEX_FILE=" + filepath.Join(t.TempDir(), "index")}
-	r.gitWith(r.repo.Dir, index, "read-tree", "env")
-	r.gitWith(r.repo.Dir, index, "rm", "-q", "--cached", "hydrator.metadata")
-	if got := r.gitWith(r.repo.Dir, index, "write-tree"); got != metadata.Tree {
+	dir := r.repo.Checkout("env")
+	dir.Git("rm", "-q", "hydrator.metadata")
+	if got := dir.Git("write-tree"); got != metadata.Tree {
 		t.Errorf("git says that the folder without its metadata is %s, and the metadata %s", got, metadata.Tree)
 	}
 }
@@ -98,12 +95,12 @@ func TestACommitHoldsAWholeRender(t *testing.T) {
 func TestALostRaceForTheNotesFailsNoPass(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	r.pass()
 	r.repo.Hook("update", `case $1 in refs/notes/*) [ -n "$BY_OTHERS" ] || { export BY_OTHERS=1; git update-ref $1 $(git commit-tree -p $1 -m theirs $1^{tree}); exit 1; };; esac`)
-	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 	report := r.pass()
-	if !report.Proposed.Open() || r.out("rev-parse", "env-next") != report.Proposed.Commit || report.Diags.HasErrors() {
+	if !report.Proposed.Open() || r.repo.Head("env-next") != report.Proposed.Commit || report.Diags.HasErrors() {
 		t.Errorf("%+v %v", report.Proposed, report.Diags)
 	}
 	r.repo.Hook("update", "exit 0")
@@ -114,14 +111,15 @@ func TestALostRaceForTheNotesFailsNoPass(t *testing.T) {
 func TestTheNoteNamesTheSourceWhenNothingChanged(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	first := r.pass()
-	source := r.commit("words", map[string]string{"README.md": "words"})
+	source := r.input(map[string]string{"README.md": "words"})
 	report := r.pass()
 	if report.Proposed.Commit != first.Proposed.Commit || r.note(first.Proposed.Commit) == first.Proposed.DrySHA {
 		t.Error("nothing tells that the commit was processed")
 	}
-	if message := r.out("log", "-1", "--format=%B", r.note(first.Proposed.Commit)); !strings.Contains(message, source) {
+	message := r.repo.Git("log", "-1", "--format=%B", r.note(first.Proposed.Commit))
+	if !strings.Contains(message, source) {
 		t.Errorf("the note leads to\n%s", message)
 	}
 }
@@ -129,16 +127,16 @@ func TestTheNoteNamesTheSourceWhenNothingChanged(t *testing.T) {
 // TestInputsAreVerifiedAndOutputsSigned: argo-cd#28239, #19302.
 func TestInputsAreVerifiedAndOutputsSigned(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	file, key := keyFile(t)
 	r.creds.Verify = []signature.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
 	private, _ := gittest.NewSSHKey(t)
 	r.creds.Signing = signature.Key{Key: private}
 	r.signed(sshSigner(t, file), twoTeams())
-	if report := r.pass(); !strings.Contains(r.out("cat-file", "commit", report.Commit), "BEGIN SSH SIGNATURE") {
+	if report := r.pass(); !strings.Contains(r.repo.Git("cat-file", "commit", report.Commit), "BEGIN SSH SIGNATURE") {
 		t.Error("the commit is not signed")
 	}
-	r.commit("not signed", map[string]string{"in/a/web.yaml": monitor("a", "web", "evil")})
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "evil")})
 	if report := r.pass(); report.Commit != "" || !report.Diags.HasErrors() {
 		t.Errorf("an unsigned commit is rendered: %+v", report)
 	}
@@ -173,8 +171,8 @@ func TestManifestsCarryNoMarksOfFluxOrArgoCD(t *testing.T) {
 // TestSwitchingToPromotionNeedsNoCommit: argo-cd#25049.
 func TestSwitchingToPromotionNeedsNoCommit(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.commit("one", twoTeams())
+	r := newGitLab(t)
+	r.input(twoTeams())
 	r.pass()
 	r.pipeline.Spec.Output.Promotion.Mode = pipeline.PromoteNext
 	r.settled(r.pass())
@@ -184,13 +182,13 @@ func TestSwitchingToPromotionNeedsNoCommit(t *testing.T) {
 // server says so in words that nobody knows.
 func TestALostRaceIsDetectedByTheRefNotByTheServersMessage(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.commit("one", twoTeams())
+	r := newGitLab(t)
+	r.input(twoTeams())
 	r.pass()
 	r.repo.Hook("update", `if [ $1 = refs/heads/env ] && [ ! -e raced ]; then touch raced; git update-ref $1 $(git commit-tree -p $1 -m theirs $1^{tree}); echo "xyzzy: incorrect old value provided"; exit 1; fi`)
-	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 	report := r.pass()
-	if report.Commit == "" || r.out("log", "-1", "--format=%s", "env~1") != "theirs" {
+	if report.Commit == "" || r.repo.Git("log", "-1", "--format=%s", "env~1") != "theirs" {
 		t.Errorf("%+v", report)
 	}
 }
@@ -207,11 +205,11 @@ func TestEverythingCommittedIsSigned(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	r.pass()
 	for _, ref := range []string{"env", "env-next", "agentry/inputs", "refs/notes/hydrator.metadata"} {
-		if out := r.out("-c", "gpg.ssh.allowedSignersFile="+allowed, "verify-commit", "-v", ref); !strings.Contains(out,
-			`Good "git" signature for agentry@localhost`) {
+		if out := r.repo.Git("-c", "gpg.ssh.allowedSignersFile="+allowed, "log", "-1", "--format=%G? %GS", ref); out !=
+			"G agentry@localhost" {
 			t.Errorf("%s: %s", ref, out)
 		}
 	}
@@ -224,7 +222,7 @@ func TestWritersOfOneBranchAllSucceed(t *testing.T) {
 	for _, mode := range []pipeline.PromotionMode{pipeline.PromoteDirect, pipeline.PromoteNext} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newGitLab(t)
 			files := map[string]string{}
 			const regions = 5
 			for i := range regions {
@@ -232,7 +230,7 @@ func TestWritersOfOneBranchAllSucceed(t *testing.T) {
 				files["in/"+name+"/agent.yaml"], files["in/"+name+"/web.yaml"] = agent(name), monitor(name, "web",
 					"http")
 			}
-			r.commit("one", files)
+			r.input(files)
 			r.repo.Commit("env", map[string]string{"CODEOWNERS": "*"})
 			var wg sync.WaitGroup
 			for i := range regions {
@@ -251,7 +249,7 @@ func TestWritersOfOneBranchAllSucceed(t *testing.T) {
 				if mode == pipeline.PromoteNext {
 					branch = fmt.Sprintf("env-next/apps/r%d", i)
 				}
-				r.out("cat-file", "-e", fmt.Sprintf("%s:apps/r%d/r%d/agent/agent.statefulset.yaml", branch, i, i))
+				r.repo.Git("cat-file", "-e", fmt.Sprintf("%s:apps/r%d/r%d/agent/agent.statefulset.yaml", branch, i, i))
 			}
 		})
 	}
@@ -261,20 +259,13 @@ func TestWritersOfOneBranchAllSucceed(t *testing.T) {
 func TestAStaleProposalIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	r.pass()
 	r.merge("env-next", false)
-	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 	r.proposes(r.pass())
 	// Somebody commits the same lines to the output branch, and others to the proposed one.
-	r.edit(map[string]string{"a/agent/agent-config.secret.yaml": "theirs"})
-	dir := t.TempDir()
-	r.gitIn(dir, "clone", "-q", "-b", "env-next", r.repo.Dir, ".")
-	if err := os.WriteFile(filepath.Join(dir, "a/agent/agent-config.secret.yaml"), []byte("theirs too"), 0o600); err !=
-		nil {
-		t.Fatal(err)
-	}
-	r.gitIn(dir, "commit", "-q", "-a", "-m", "by hand")
-	r.gitIn(dir, "push", "-q", "origin", "env-next")
+	r.repo.Commit("env", map[string]string{"a/agent/agent-config.secret.yaml": "theirs"})
+	r.repo.Commit("env-next", map[string]string{"a/agent/agent-config.secret.yaml": "theirs too"})
 	r.proposes(r.pass())
 }

@@ -28,13 +28,13 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// passEnv makes this test binary a process that makes one pass of the rig in it.
+// passEnv makes this test binary a process that makes one pass of the lab in it.
 const passEnv = "AGENTRY_TEST_PASS"
 
 // chartsEnv makes this program the one that renders charts.
 const chartsEnv = "AGENTRY_TEST_CHARTS"
 
-// process is a rig for another process.
+// process is a lab for another process.
 type process struct {
 	Pipeline pipeline.Pipeline
 	Creds    gitsync.Credentials
@@ -72,7 +72,7 @@ func passProcess(text string) int {
 }
 
 // start starts a process that makes a pass.
-func (r *rig) start() (*exec.Cmd, *bytes.Buffer) {
+func (r *lab) start() (*exec.Cmd, *bytes.Buffer) {
 	r.t.Helper()
 	p := process{Pipeline: r.pipeline, Creds: r.creds, Options: r.options}
 	p.Pipeline.Default()
@@ -90,8 +90,8 @@ func (r *rig) start() (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &out
 }
 
-// overHTTP lets the rig's pipeline use smart HTTP.
-func (r *rig) overHTTP(opts gittest.HTTPOptions) *gittest.HTTPServer {
+// overHTTP lets the lab's pipeline use smart HTTP.
+func (r *lab) overHTTP(opts gittest.HTTPOptions) *gittest.HTTPServer {
 	r.t.Helper()
 	url, server := r.repo.ServeHTTP(opts)
 	r.pipeline.Spec.Sources[0].URL = url
@@ -100,17 +100,17 @@ func (r *rig) overHTTP(opts gittest.HTTPOptions) *gittest.HTTPServer {
 
 func TestTransports(t *testing.T) {
 	t.Parallel()
-	for name, setup := range map[string]func(r *rig){
-		"http with a password": func(r *rig) {
+	for name, setup := range map[string]func(r *lab){
+		"http with a password": func(r *lab) {
 			r.overHTTP(gittest.HTTPOptions{User: "bot", Password: "hunter2"})
 			r.creds.Sources[0] = transport.Auth{Username: "bot", Password: "hunter2"}
 		},
-		"https with a token and a CA": func(r *rig) {
+		"https with a token and a CA": func(r *lab) {
 			server := r.overHTTP(gittest.HTTPOptions{Token: "hunter2", TLS: true})
 			r.creds.Sources[0] = transport.Auth{BearerToken: "hunter2",
 				Connection: httpclient.Connection{CAPEM: server.CAPEM}}
 		},
-		"ssh": func(r *rig) {
+		"ssh": func(r *lab) {
 			server := gittest.NewSSH(r.t)
 			r.pipeline.Spec.Sources[0].URL = server.URL(r.repo)
 			r.pipeline.Spec.Sources[0].Auth = pipeline.Auth{SSHKeyFile: "key", KnownHostsFile: "known_hosts"}
@@ -119,17 +119,17 @@ func TestTransports(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newGitLab(t)
 			setup(r)
 			r.creds.Output = r.creds.Sources[0]
 			s := r.syncer()
-			r.commit("one", twoTeams())
+			r.input(twoTeams())
 			r.passOf(s)
-			r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
-			if report := r.passOf(s); report.Commit != r.out("rev-parse", "env") || report.Commit == "" {
+			r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
+			if report := r.passOf(s); report.Commit != r.repo.Git("rev-parse", "env") || report.Commit == "" {
 				t.Errorf("%+v", report)
 			}
-			if log := r.out("log", "--format=%B", "env"); strings.Contains(log, "hunter2") {
+			if log := r.repo.Git("log", "--format=%B", "env"); strings.Contains(log, "hunter2") {
 				t.Error("the credential is in a commit message")
 			}
 		})
@@ -138,9 +138,9 @@ func TestTransports(t *testing.T) {
 
 func TestNoWritePermission(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	r.overHTTP(gittest.HTTPOptions{ReadOnly: true})
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	_, err := r.syncer().Pass(context.Background())
 	if !errors.Is(err, repo.ErrRejected) && !errors.Is(err, transport.ErrAuth) {
 		t.Errorf("%v", err)
@@ -149,10 +149,10 @@ func TestNoWritePermission(t *testing.T) {
 
 func TestNotesRefused(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	r.pipeline.Spec.Output.Promotion.Mode = pipeline.PromoteNext
 	r.repo.Hook("pre-receive", `while read old new ref; do case $ref in refs/notes/*) echo "no notes here"; exit 1;; esac; done`)
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	report := r.pass()
 	if !report.Proposed.Open() || len(report.Diags) != 1 || report.Diags[0].Code != "note-refused" ||
 		!strings.Contains(report.Diags[0].Message, "no notes here") {
@@ -162,8 +162,8 @@ func TestNotesRefused(t *testing.T) {
 
 func TestHookRefusesTheBranch(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.commit("one", twoTeams())
+	r := newGitLab(t)
+	r.input(twoTeams())
 	r.repo.Hook("pre-receive", `echo "branch is protected"; exit 1`)
 	_, err := r.syncer().Pass(context.Background())
 	if !errors.Is(err, repo.ErrRejected) || !strings.Contains(err.Error(), "branch is protected") {
@@ -177,7 +177,7 @@ func TestRemoteVanishes(t *testing.T) {
 	for _, part := range []string{"git-upload-pack", "git-receive-pack"} {
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newGitLab(t)
 			var away atomic.Bool
 			r.overHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -188,15 +188,15 @@ func TestRemoteVanishes(t *testing.T) {
 				})
 			}})
 			s := r.syncer()
-			r.commit("one", twoTeams())
+			r.input(twoTeams())
 			r.passOf(s)
 			away.Store(true)
-			r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
-			before := r.out("rev-parse", "env")
+			r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
+			before := r.repo.Git("rev-parse", "env")
 			if _, err := s.Pass(context.Background()); err == nil {
 				t.Error("no error")
 			}
-			if r.out("rev-parse", "env") != before {
+			if r.repo.Git("rev-parse", "env") != before {
 				t.Error("the branch moved")
 			}
 			away.Store(false)
@@ -211,14 +211,14 @@ func TestRemoteVanishes(t *testing.T) {
 // the history stays linear and ends with the last input.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	r.overHTTP(gittest.HTTPOptions{})
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	r.pass()
 	caches := []string{t.TempDir(), t.TempDir()}
 	const rounds = 4
 	for round := range rounds {
-		r.commit("next", map[string]string{"in/a/web.yaml": monitor("a", "web", fmt.Sprintf("p%d", round))})
+		r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", fmt.Sprintf("p%d", round))})
 		var wg sync.WaitGroup
 		for _, cache := range caches {
 			r.options.CacheDir = cache
@@ -231,67 +231,67 @@ func TestTwoProcesses(t *testing.T) {
 		}
 		wg.Wait()
 	}
-	if text := r.show("a/agent/agent-config.secret.yaml"); !strings.Contains(text, fmt.Sprintf("p%d", rounds-1)) {
+	if text := r.file("a/agent/agent-config.secret.yaml"); !strings.Contains(text, fmt.Sprintf("p%d", rounds-1)) {
 		t.Error("the last input is not on the branch")
 	}
-	if merges := r.out("rev-list", "--merges", "--count", "env"); merges != "0" {
+	if merges := r.repo.Git("rev-list", "--merges", "--count", "env"); merges != "0" {
 		t.Errorf("%s merges", merges)
 	}
-	if n := r.out("rev-list", "--count", "env"); n != fmt.Sprint(rounds+1) {
+	if n := r.repo.Git("rev-list", "--count", "env"); n != fmt.Sprint(rounds+1) {
 		t.Errorf("%s commits for %d inputs: replicas must make the same one", n, rounds+1)
 	}
-	r.out("fsck", "--strict")
+	r.repo.Fsck()
 }
 
 // TestKilledProcessesLoseNothing kills processes at random points of their passes; the next pass puts right
 // whatever they left.
 func TestKilledProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	r.overHTTP(gittest.HTTPOptions{})
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	r.pass()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for round := range 12 {
 		port := fmt.Sprintf("p%d", round)
-		r.commit("next", map[string]string{"in/a/web.yaml": monitor("a", "web", port)})
+		r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", port)})
 		cmd, _ := r.start()
 		time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		r.pass()
-		if text := r.show("a/agent/agent-config.secret.yaml"); !strings.Contains(text, port) {
+		if text := r.file("a/agent/agent-config.secret.yaml"); !strings.Contains(text, port) {
 			t.Fatalf("round %d: the input is not on the branch", round)
 		}
 	}
-	r.out("fsck", "--strict")
+	r.repo.Fsck()
 }
 
 // TestLostRace moves the branch between fetch and push of every first attempt.
 func TestLostRace(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	var races atomic.Int32
 	r.overHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if req.Method == http.MethodGet && strings.Contains(req.URL.RawQuery, "git-receive-pack") &&
 				races.Add(-1) >= 0 {
-				r.edit(map[string]string{"somebody.txt": fmt.Sprint(races.Load())})
+				r.repo.Commit("env", map[string]string{"somebody.txt": fmt.Sprint(races.Load())})
 			}
 			next.ServeHTTP(w, req)
 		})
 	}})
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	r.pass()
 	races.Store(2)
-	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
 	report := r.pass()
-	if report.Commit != r.out("rev-parse", "env") {
+	if report.Commit != r.repo.Git("rev-parse", "env") {
 		t.Errorf("%+v", report)
 	}
-	if r.show("somebody.txt") != "0" || !strings.Contains(r.show("a/agent/agent-config.secret.yaml"), "other") {
+	if r.file("somebody.txt") != "0" || !strings.Contains(r.file("a/agent/agent-config.secret.yaml"), "other") {
 		t.Error("one of the two writers lost its work")
 	}
 }

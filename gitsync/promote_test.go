@@ -3,8 +3,6 @@ package gitsync_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,19 +18,19 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
-// newPromotion is a rig whose pipeline proposes.
-func newPromotion(t *testing.T) *rig {
+// newPromotion is a lab whose pipeline proposes.
+func newPromotion(t *testing.T) *lab {
 	t.Helper()
-	r := newRig(t)
+	r := newGitLab(t)
 	r.pipeline.Spec.Output.Promotion.Mode = pipeline.PromoteNext
 	return r
 }
 
 // refs are the refs of the remote besides main, and what they point to.
-func (r *rig) refs() map[string]string {
+func (r *lab) refs() map[string]string {
 	r.t.Helper()
 	out := map[string]string{}
-	for line := range strings.Lines(r.out("for-each-ref", "--format=%(refname) %(objectname)")) {
+	for line := range strings.Lines(r.repo.Git("for-each-ref", "--format=%(refname) %(objectname)")) {
 		name, id, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if name != "refs/heads/main" {
 			out[name] = id
@@ -51,61 +49,61 @@ func names(refs map[string]string) []string {
 }
 
 // drySHA is what a commit says that it was rendered from.
-func (r *rig) drySHA(commit, path string) string {
+func (r *lab) drySHA(commit, path string) string {
 	r.t.Helper()
 	var h struct{ DrySHA string }
-	if err := json.Unmarshal([]byte(r.out("show", commit+":"+path+"hydrator.metadata")), &h); err != nil {
+	if err := json.Unmarshal([]byte(r.repo.Git("show", commit+":"+path+"hydrator.metadata")), &h); err != nil {
 		r.t.Fatal(err)
 	}
 	return h.DrySHA
 }
 
 // note is the drySha of a commit's note.
-func (r *rig) note(commit string) string {
+func (r *lab) note(commit string) string {
 	r.t.Helper()
 	var h struct{ DrySHA string }
-	if err := json.Unmarshal([]byte(r.out("notes", "--ref", "hydrator.metadata", "show", commit)), &h); err != nil {
+	text := r.repo.Git("notes", "--ref", "hydrator.metadata", "show", commit)
+	if err := json.Unmarshal([]byte(text), &h); err != nil {
 		r.t.Fatal(err)
 	}
 	return h.DrySHA
 }
 
 // merge promotes what is proposed as a forge does.
-func (r *rig) merge(proposed string, squash bool) string {
+func (r *lab) merge(proposed string, squash bool) string {
 	r.t.Helper()
-	dir := r.t.TempDir()
-	r.gitIn(dir, "clone", "-q", "-b", "env", r.repo.Dir, ".")
+	dir := r.repo.Checkout("env")
 	if squash {
-		r.gitIn(dir, "merge", "-q", "--squash", "origin/"+proposed)
-		r.gitIn(dir, "commit", "-q", "-m", "Promote")
+		dir.Git("merge", "-q", "--squash", "origin/"+proposed)
+		dir.Git("commit", "-q", "-m", "Promote")
 	} else {
-		r.gitIn(dir, "merge", "-q", "--no-ff", "-m", "Promote", "origin/"+proposed)
+		dir.Git("merge", "-q", "--no-ff", "-m", "Promote", "origin/"+proposed)
 	}
-	r.gitIn(dir, "push", "-q", "origin", "env")
-	return r.gitIn(dir, "rev-parse", "HEAD")
+	dir.Git("push", "-q", "origin", "env")
+	return dir.Git("rev-parse", "HEAD")
 }
 
 // proposes checks that the report and the remote agree on an open proposal, which is one
 // commit on top of the output branch, up to date with the branch of inputs.
-func (r *rig) proposes(report *gitsync.Report) string {
+func (r *lab) proposes(report *gitsync.Report) string {
 	r.t.Helper()
 	p := report.Proposed
 	if !p.Open() {
 		r.t.Fatalf("nothing is proposed: %+v %v", p, report.Diags)
 	}
 	branch := r.pipeline.Spec.Output.ProposedBranch()
-	if tip := r.out("rev-parse", branch); tip != p.Commit || p.Branch != branch {
+	if tip := r.repo.Git("rev-parse", branch); tip != p.Commit || p.Branch != branch {
 		r.t.Fatalf("%s is at %s, the report says %s of %s", branch, tip, p.Commit, p.Branch)
 	}
-	if parents := r.out("log", "-1", "--format=%P", p.Commit); parents != r.out("rev-parse", "env") ||
+	if parents := r.repo.Git("log", "-1", "--format=%P", p.Commit); parents != r.repo.Git("rev-parse", "env") ||
 		parents != p.Base {
 		r.t.Fatalf("the proposal is on top of %s, the branch is at %s, the report says %s", parents,
-			r.out("rev-parse", "env"), p.Base)
+			r.repo.Git("rev-parse", "env"), p.Base)
 	}
 	if report.Commit != "" {
 		r.t.Errorf("%s was committed to the branch itself", report.Commit)
 	}
-	if message := r.out("log", "-1", "--format=%B", p.Commit); message != strings.TrimSpace(p.Message) {
+	if message := r.repo.Git("log", "-1", "--format=%B", p.Commit); message != strings.TrimSpace(p.Message) {
 		r.t.Errorf("the report's message is %q, the commit's %q", p.Message, message)
 	}
 	r.isCurrent(report)
@@ -113,14 +111,14 @@ func (r *rig) proposes(report *gitsync.Report) string {
 }
 
 // isCurrent checks that the note names the newest inputs, and these what was read.
-func (r *rig) isCurrent(report *gitsync.Report) {
+func (r *lab) isCurrent(report *gitsync.Report) {
 	r.t.Helper()
-	inputs := r.out("rev-parse", "agentry/inputs")
+	inputs := r.repo.Git("rev-parse", "agentry/inputs")
 	if report.Proposed.DrySHA != inputs || r.note(report.Proposed.Commit) != inputs {
 		r.t.Errorf("the inputs are at %s, the report says %s, the note %s", inputs, report.Proposed.DrySHA,
 			r.note(report.Proposed.Commit))
 	}
-	lock := r.out("show", "agentry/inputs:"+report.Pipeline+".lock")
+	lock := r.repo.Git("show", "agentry/inputs:"+report.Pipeline+".lock")
 	for _, s := range report.Sources {
 		if !strings.Contains(lock, s.Commit) {
 			r.t.Errorf("the lock file does not name %s:\n%s", s.Commit, lock)
@@ -129,9 +127,9 @@ func (r *rig) isCurrent(report *gitsync.Report) {
 }
 
 // settled checks that there is nothing to propose.
-func (r *rig) settled(report *gitsync.Report) {
+func (r *lab) settled(report *gitsync.Report) {
 	r.t.Helper()
-	if report.Proposed.Open() || r.out("rev-parse", "env") != r.out("rev-parse", report.Proposed.Branch) {
+	if report.Proposed.Open() || r.repo.Git("rev-parse", "env") != r.repo.Git("rev-parse", report.Proposed.Branch) {
 		r.t.Fatalf("something is proposed: %+v", report.Proposed)
 	}
 	r.isCurrent(report)
@@ -144,11 +142,11 @@ func TestPromotion(t *testing.T) {
 			t.Parallel()
 			r := newPromotion(t)
 			s := r.syncer()
-			source := r.commit("one", twoTeams())
+			source := r.input(twoTeams())
 
 			// There is no branch to promote to: it is made, without a manifest.
 			first := r.proposes(r.passOf(s))
-			if files := r.files(); !slices.Equal(files,
+			if files := strings.Fields(r.repo.Git("ls-tree", "-r", "--name-only", "env")); !slices.Equal(files,
 				[]string{".agentry/inventory", ".agentry/units", ".gitattributes", "README.md"}) {
 				t.Errorf("the new branch has %v", files)
 			}
@@ -156,13 +154,13 @@ func TestPromotion(t *testing.T) {
 				names(r.refs())); diff != "" {
 				t.Error(diff)
 			}
-			if r.drySHA(first, "") != r.out("rev-parse", "agentry/inputs") {
+			if r.drySHA(first, "") != r.repo.Git("rev-parse", "agentry/inputs") {
 				t.Error("drySha is not the commit of the inputs")
 			}
 			var meta struct {
 				References []struct{ Commit struct{ SHA, Subject string } }
 			}
-			if err := json.Unmarshal([]byte(r.out("show", first+":hydrator.metadata")),
+			if err := json.Unmarshal([]byte(r.repo.Git("show", first+":hydrator.metadata")),
 				&meta); err != nil || len(meta.References) != 1 || meta.References[0].Commit.SHA != source {
 				t.Errorf("references %+v, %v", meta.References, err)
 			}
@@ -179,24 +177,25 @@ func TestPromotion(t *testing.T) {
 			// Merged: nothing is left, and the next change is proposed on top.
 			r.merge("env-next", squash)
 			r.settled(r.passOf(s))
-			r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+			r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 			second := r.proposes(r.passOf(s))
 
 			// Another change replaces it; one that changes nothing leaves it alone.
-			r.commit("three", map[string]string{"in/a/web.yaml": monitor("a", "web", "three")})
+			r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "three")})
 			third := r.proposes(r.passOf(s))
-			if third == second || !strings.Contains(r.out("show", third+":a/agent/agent-config.secret.yaml"), "three") {
+			config := r.repo.Git("show", third+":a/agent/agent-config.secret.yaml")
+			if third == second || !strings.Contains(config, "three") {
 				t.Error("the newer change is not proposed")
 			}
-			r.commit("nothing", map[string]string{"README.md": "words"})
-			if r.proposes(r.passOf(s)) != third || r.drySHA(third, "") == r.out("rev-parse", "agentry/inputs") {
+			r.input(map[string]string{"README.md": "words"})
+			if r.proposes(r.passOf(s)) != third || r.drySHA(third, "") == r.repo.Git("rev-parse", "agentry/inputs") {
 				t.Error("what is proposed moved for nothing")
 			}
 
 			// The change is taken back: nothing is to be promoted any more.
-			r.commit("as two teams", twoTeams())
+			r.input(twoTeams())
 			r.settled(r.passOf(s))
-			r.out("fsck", "--strict")
+			r.repo.Fsck()
 		})
 	}
 }
@@ -204,10 +203,10 @@ func TestPromotion(t *testing.T) {
 // TestPromotionAgainstOthers holds what becomes of branches that others touch.
 func TestPromotionAgainstOthers(t *testing.T) {
 	t.Parallel()
-	start := func(t *testing.T) (*rig, *gitsync.Syncer) {
+	start := func(t *testing.T) (*lab, *gitsync.Syncer) {
 		r := newPromotion(t)
 		s := r.syncer()
-		r.commit("one", twoTeams())
+		r.input(twoTeams())
 		r.passOf(s)
 		r.merge("env-next", false)
 		r.settled(r.passOf(s))
@@ -216,7 +215,7 @@ func TestPromotionAgainstOthers(t *testing.T) {
 	t.Run("the output branch is changed by hand", func(t *testing.T) {
 		t.Parallel()
 		r, s := start(t)
-		r.edit(map[string]string{"a/agent/agent.statefulset.yaml": "edited"})
+		r.repo.Commit("env", map[string]string{"a/agent/agent.statefulset.yaml": "edited"})
 		commit := r.proposes(r.passOf(s))
 		if r.drySHA(commit, "") == r.drySHA("env", "") {
 			t.Error("drySha is that of the output branch: nobody promotes it")
@@ -224,7 +223,7 @@ func TestPromotionAgainstOthers(t *testing.T) {
 		r.proposes(r.passOf(s))
 		r.merge("env-next", true)
 		r.settled(r.passOf(s))
-		r.edit(map[string]string{"a/agent/agent.statefulset.yaml": "edited again"})
+		r.repo.Commit("env", map[string]string{"a/agent/agent.statefulset.yaml": "edited again"})
 		if again := r.proposes(r.passOf(s)); r.drySHA(again, "") == r.drySHA("env", "") {
 			t.Error("drySha is that of the output branch: nobody promotes it")
 		}
@@ -232,14 +231,13 @@ func TestPromotionAgainstOthers(t *testing.T) {
 	t.Run("the promotion is reverted", func(t *testing.T) {
 		t.Parallel()
 		r, s := start(t)
-		r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+		r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 		r.proposes(r.passOf(s))
 		r.merge("env-next", true)
 		r.settled(r.passOf(s))
-		dir := t.TempDir()
-		r.gitIn(dir, "clone", "-q", "-b", "env", r.repo.Dir, ".")
-		r.gitIn(dir, "revert", "--no-edit", "HEAD")
-		r.gitIn(dir, "push", "-q", "origin", "env")
+		dir := r.repo.Checkout("env")
+		dir.Git("revert", "--no-edit", "HEAD")
+		dir.Git("push", "-q", "origin", "env")
 		if commit := r.proposes(r.passOf(s)); r.drySHA(commit, "") == r.drySHA("env", "") {
 			t.Error("drySha is that of the output branch: nobody promotes it")
 		}
@@ -247,28 +245,27 @@ func TestPromotionAgainstOthers(t *testing.T) {
 	t.Run("the proposed branch is changed by hand", func(t *testing.T) {
 		t.Parallel()
 		r, s := start(t)
-		r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+		r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 		r.proposes(r.passOf(s))
-		dir := t.TempDir()
-		r.gitIn(dir, "clone", "-q", "-b", "env-next", r.repo.Dir, ".")
-		r.gitIn(dir, "commit", "-q", "--allow-empty", "-m", "by hand")
-		r.gitIn(dir, "push", "-q", "origin", "env-next")
+		dir := r.repo.Checkout("env-next")
+		dir.Git("commit", "-q", "--allow-empty", "-m", "by hand")
+		dir.Git("push", "-q", "origin", "env-next")
 		r.proposes(r.passOf(s))
-		r.gitIn(dir, "reset", "-q", "--hard", "HEAD~1")
-		r.gitIn(dir, "rm", "-q", "a/agent/agent.statefulset.yaml")
-		r.gitIn(dir, "commit", "-q", "--amend", "-m", "with another payload")
-		r.gitIn(dir, "push", "-q", "-f", "origin", "env-next")
+		dir.Git("reset", "-q", "--hard", "HEAD~1")
+		dir.Git("rm", "-q", "a/agent/agent.statefulset.yaml")
+		dir.Git("commit", "-q", "--amend", "-m", "with another payload")
+		dir.Git("push", "-q", "-f", "origin", "env-next")
 		commit := r.proposes(r.passOf(s))
-		r.out("cat-file", "-e", commit+":a/agent/agent.statefulset.yaml")
+		r.repo.Git("cat-file", "-e", commit+":a/agent/agent.statefulset.yaml")
 	})
 	t.Run("the proposed branch is deleted", func(t *testing.T) {
 		t.Parallel()
 		r, s := start(t)
-		r.out("update-ref", "-d", "refs/heads/env-next")
+		r.repo.Git("update-ref", "-d", "refs/heads/env-next")
 		r.settled(r.passOf(s))
-		r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+		r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 		commit := r.proposes(r.passOf(s))
-		r.out("update-ref", "-d", "refs/heads/env-next")
+		r.repo.Git("update-ref", "-d", "refs/heads/env-next")
 		if r.proposes(r.passOf(s)) != commit {
 			t.Error("another commit is proposed for the same change")
 		}
@@ -276,23 +273,23 @@ func TestPromotionAgainstOthers(t *testing.T) {
 	t.Run("the branch of inputs is deleted", func(t *testing.T) {
 		t.Parallel()
 		r, s := start(t)
-		r.out("update-ref", "-d", "refs/heads/agentry/inputs")
+		r.repo.Git("update-ref", "-d", "refs/heads/agentry/inputs")
 		r.settled(r.passOf(s))
 	})
 	t.Run("the output branch is deleted", func(t *testing.T) {
 		t.Parallel()
 		r, s := start(t)
-		r.out("update-ref", "-d", "refs/heads/env")
+		r.repo.Git("update-ref", "-d", "refs/heads/env")
 		r.proposes(r.passOf(s))
 	})
 	t.Run("the output branch moves on", func(t *testing.T) {
 		t.Parallel()
 		r, s := start(t)
-		r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+		r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 		r.proposes(r.passOf(s))
-		r.edit(map[string]string{"theirs.txt": "words"})
+		r.repo.Commit("env", map[string]string{"theirs.txt": "words"})
 		commit := r.proposes(r.passOf(s))
-		if r.out("show", commit+":theirs.txt") != "words" {
+		if r.repo.Git("show", commit+":theirs.txt") != "words" {
 			t.Error("somebody's file is gone")
 		}
 	})
@@ -303,18 +300,8 @@ func TestPromotionAgainstOthers(t *testing.T) {
 func TestPathsOfOneBranch(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
-	r.commit("one", twoTeams())
-	var pipelines []*rig
-	for _, name := range []string{"a", "b"} {
-		one := *r
-		one.pipeline.Metadata.Name = name
-		one.pipeline.Spec.Sources = []pipeline.Source{{URL: "file://" + r.repo.Dir, Ref: pipeline.Ref{Branch: "main"},
-			Paths: []string{"in/" + name}}}
-		one.pipeline.Spec.Output.Path = "apps/" + name
-		one.options.CacheDir = t.TempDir()
-		pipelines = append(pipelines, &one)
-	}
-	a, b := pipelines[0], pipelines[1]
+	r.input(twoTeams())
+	a, b := r.apart("a"), r.apart("b")
 	first := a.proposes(a.pass())
 	b.proposes(b.pass())
 	if diff := cmp.Diff([]string{"agentry/inputs", "env", "env-next/apps/a", "env-next/apps/b",
@@ -331,22 +318,20 @@ func TestPathsOfOneBranch(t *testing.T) {
 	r.merge("env-next/apps/b", true)
 	b.settled(b.pass())
 	a.settled(a.pass())
-	if files := r.files(); !slices.Contains(files, "apps/a/a/agent/agent.statefulset.yaml") ||
-		!slices.Contains(files, "apps/b/b/agent/agent.statefulset.yaml") {
-		t.Errorf("%v", files)
-	}
+	r.repo.Git("cat-file", "-e", "env:apps/a/a/agent/agent.statefulset.yaml")
+	r.repo.Git("cat-file", "-e", "env:apps/b/b/agent/agent.statefulset.yaml")
 	// Both move at once, and are merged one after the other.
-	r.commit("both", map[string]string{"in/a/web.yaml": monitor("a", "web", "two"),
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two"),
 		"in/b/web.yaml": monitor("b", "web", "two")})
 	a.proposes(a.pass())
 	b.proposes(b.pass())
 	r.merge("env-next/apps/a", false)
 	r.merge("env-next/apps/b", false)
-	for _, one := range pipelines {
+	for _, one := range []*lab{a, b} {
 		one.settled(one.pass())
 	}
 	for _, name := range []string{"a", "b"} {
-		if !strings.Contains(r.show("apps/"+name+"/"+name+"/agent/agent-config.secret.yaml"), "two") {
+		if !strings.Contains(r.file("apps/"+name+"/"+name+"/agent/agent-config.secret.yaml"), "two") {
 			t.Errorf("the change of %s is gone", name)
 		}
 	}
@@ -356,27 +341,26 @@ func TestPathsOfOneBranch(t *testing.T) {
 // rendered from is another.
 func TestDrySHAMoves(t *testing.T) {
 	t.Parallel()
-	start := func(t *testing.T) (*rig, *rig) {
-		r, other := newPromotion(t), newRig(t)
-		other.commit("the other source",
-			map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
+	start := func(t *testing.T) (*lab, *lab) {
+		r, other := newPromotion(t), newGitLab(t)
+		other.input(map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
 		r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, other.pipeline.Spec.Sources[0])
 		r.pipeline.Spec.Output.URL = "file://" + r.repo.Dir
 		r.creds.Sources = make([]transport.Auth, 2)
-		r.commit("one", twoTeams())
+		r.input(twoTeams())
 		r.proposes(r.pass())
 		r.merge("env-next", false)
 		r.settled(r.pass())
 		return r, other
 	}
-	for name, change := range map[string]func(r, other *rig){
-		"the second source": func(_, other *rig) {
-			other.commit("a change", map[string]string{"in/c/web.yaml": monitor("c", "web", "two")})
+	for name, change := range map[string]func(r, other *lab){
+		"the second source": func(_, other *lab) {
+			other.input(map[string]string{"in/c/web.yaml": monitor("c", "web", "two")})
 		},
-		"the specification": func(r, _ *rig) { r.pipeline.Spec.Sources[0].Paths = []string{"in/a"} },
-		"the version and what it makes of it": func(r, _ *rig) {
+		"the specification": func(r, _ *lab) { r.pipeline.Spec.Sources[0].Paths = []string{"in/a"} },
+		"the version and what it makes of it": func(r, _ *lab) {
 			r.options.Version = "v0.0.1-test"
-			r.edit(map[string]string{"a/agent/agent.statefulset.yaml": "as an older version had it"})
+			r.repo.Commit("env", map[string]string{"a/agent/agent.statefulset.yaml": "as an older version had it"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -388,19 +372,19 @@ func TestDrySHAMoves(t *testing.T) {
 			if r.drySHA(commit, "") == before {
 				t.Errorf("drySha is %s still", before)
 			}
-			message := r.out("log", "-1", "--format=%B", r.drySHA(commit, ""))
-			for _, source := range []string{r.git("rev-parse", "main"), other.git("rev-parse", "main")} {
+			message := r.repo.Git("log", "-1", "--format=%B", r.drySHA(commit, ""))
+			for _, source := range []string{r.repo.Head("main"), other.repo.Head("main")} {
 				if !strings.Contains(message, "Agentry-Source-Commit: "+source) {
 					t.Errorf("%s is not in the message:\n%s", source, message)
 				}
 			}
 		})
 	}
-	for name, change := range map[string]func(r *rig){
-		"when it is polled": func(r *rig) {
+	for name, change := range map[string]func(r *lab){
+		"when it is polled": func(r *lab) {
 			r.pipeline.Spec.Interval = &metav1.Duration{Duration: time.Hour}
 		},
-		"a version that makes it equally": func(r *rig) { r.options.Version = "v0.0.1-test" },
+		"a version that makes it equally": func(r *lab) { r.options.Version = "v0.0.1-test" },
 	} {
 		t.Run("not with "+name, func(t *testing.T) {
 			t.Parallel()
@@ -418,27 +402,26 @@ func TestDrySHAMoves(t *testing.T) {
 // TestProposalStaysWhileASourceIsAway holds that an outage takes nothing back.
 func TestProposalStaysWhileASourceIsAway(t *testing.T) {
 	t.Parallel()
-	r, other := newPromotion(t), newRig(t)
-	other.commit("the other source",
-		map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
+	r, other := newPromotion(t), newGitLab(t)
+	other.input(map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
 	r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, other.pipeline.Spec.Sources[0])
 	r.pipeline.Spec.Output.URL = "file://" + r.repo.Dir
 	r.creds.Sources = make([]transport.Auth, 2)
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	s := r.syncer()
 	r.proposes(r.passOf(s))
 	r.merge("env-next", false)
 	r.settled(r.passOf(s))
-	other.commit("two", map[string]string{"in/c/web.yaml": monitor("c", "web", "two")})
+	other.input(map[string]string{"in/c/web.yaml": monitor("c", "web", "two")})
 	commit := r.proposes(r.passOf(s))
-	other.out("update-ref", "-d", "refs/heads/main")
+	other.repo.Git("update-ref", "-d", "refs/heads/main")
 	report := r.passOf(s)
 	if r.proposes(report) != commit || !report.Sources[1].Stale {
 		t.Errorf("%+v", report.Proposed)
 	}
-	r.commit("three", map[string]string{"in/a/web.yaml": monitor("a", "web", "three")})
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "three")})
 	next := r.proposes(r.passOf(s))
-	if !strings.Contains(r.out("show", next+":c/agent/agent-config.secret.yaml"), "two") {
+	if !strings.Contains(r.repo.Git("show", next+":c/agent/agent-config.secret.yaml"), "two") {
 		t.Error("the change of the source that is away is taken back")
 	}
 }
@@ -447,7 +430,7 @@ func TestProposalStaysWhileASourceIsAway(t *testing.T) {
 func TestDryRunProposesNothing(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	r.options.DryRun = true
 	report := r.pass()
 	if refs := r.refs(); len(refs) > 0 || report.Proposed.Open() || len(report.Changes) == 0 {
@@ -473,7 +456,7 @@ func TestNotesOfPipelinesThatLeaveArePushed(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
 	r.options.Batches = publish.NewBatches(time.Hour)
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	s := r.syncer()
 	report := r.passOf(s)
 	if slices.Contains(names(r.refs()), "notes/hydrator.metadata") {
@@ -490,17 +473,17 @@ func TestNotesOfPipelinesThatLeaveArePushed(t *testing.T) {
 func TestProposalsWithHeldObjects(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
-	r.commit("one", twoTeams())
+	r.input(twoTeams())
 	r.pass()
 	r.merge("env-next", false)
 	r.settled(r.pass())
-	r.commit("broken", map[string]string{"in/a/web.yaml": monitor("a", "web", "[]"),
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "[]"),
 		"in/b/web.yaml": monitor("b", "web", "two")})
 	commit := r.proposes(r.pass())
-	if held := r.out("ls-tree", "-r", "--name-only", commit, ".agentry/held"); held == "" {
+	if held := r.repo.Git("ls-tree", "-r", "--name-only", commit, ".agentry/held"); held == "" {
 		t.Fatal("nothing is held")
 	}
-	r.commit("words", map[string]string{"README.md": "words"})
+	r.input(map[string]string{"README.md": "words"})
 	if r.proposes(r.pass()) != commit {
 		t.Error("another commit is proposed for nothing")
 	}
@@ -517,16 +500,13 @@ func TestForgedLockFile(t *testing.T) {
 	r.proposes(r.pass())
 	r.merge("env-next", false)
 	r.settled(r.pass())
-	evil := r.commit("evil", map[string]string{"in/a/web.yaml": monitor("a", "web", "evil")})
-	dir := t.TempDir()
-	r.gitIn(dir, "clone", "-q", "-b", "agentry/inputs", r.repo.Dir, ".")
-	r.gitIn(dir, "grep", "-q", base, "test.lock")
-	lock := strings.Replace(r.out("show", "agentry/inputs:test.lock"), base, evil, 1)
-	if err := os.WriteFile(filepath.Join(dir, "test.lock"), []byte(lock+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+	evil := r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "evil")})
+	lock := r.repo.Git("show", "agentry/inputs:test.lock") + "\n"
+	forged := strings.Replace(lock, base, evil, 1)
+	if forged == lock {
+		t.Fatalf("the lock file does not name %s:\n%s", base, lock)
 	}
-	r.gitIn(dir, "commit", "-q", "-a", "-m", "forged")
-	r.gitIn(dir, "push", "-q", "origin", "agentry/inputs")
+	r.repo.Commit("agentry/inputs", map[string]string{"test.lock": forged})
 	report := r.pass()
 	r.settled(report)
 	if report.Sources[0].Commit != base || !report.Sources[0].Stale {

@@ -37,7 +37,7 @@ func newSealingLab(t *testing.T) *lab {
 	t.Helper()
 	l := newSOPSLab(t, secretref.SOPS)
 	l.pipeline.Spec.Secrets.SOPS = &pipeline.SOPS{Age: []string{recipient(t)}, HMACKeyFile: "hmac"}
-	l.sealing.Key = []byte(sealingKey)
+	l.creds.Sealing.Key = []byte(sealingKey)
 	l.pipeline.Spec.Limits.Deletions = "100%"
 	l.input(map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
 		"in/a/login.yaml": clear("canary-one")})
@@ -63,7 +63,7 @@ func (l *lab) decrypted() map[string]string {
 		if !seal.IsSealed([]byte(text)) {
 			continue // a Secret without values
 		}
-		opened, err := l.options.SOPS.Decrypt(l.t.Context(), l.keys,
+		opened, err := l.options.SOPS.Decrypt(l.t.Context(), l.creds.Decryption,
 			[]sops.File{{Format: sops.YAML, Data: []byte(text)}})
 		if err != nil || opened[0].Reason != "" {
 			l.t.Fatalf("%s: %v, %s\n%s", name, err, opened[0].Reason, text)
@@ -225,14 +225,14 @@ func TestOtherRecipientsAndKeysEncryptOnce(t *testing.T) {
 	settings := l.pipeline.Spec.Secrets.SOPS
 	renew("a recipient is added", func() { settings.Age = append(settings.Age, another) })
 	renew("a recipient is removed", func() { settings.Age = settings.Age[:1] })
-	rotate("another key", func() { l.sealing.Key = []byte(strings.ToUpper(sealingKey)) })
+	rotate("another key", func() { l.creds.Sealing.Key = []byte(strings.ToUpper(sealingKey)) })
 	settings.Age = nil
 	settings.CreationRules = ".sops.yaml"
 	rules := "creation_rules: [{path_regex: ^a/, age: '" + recipient(t) + "," + another + "'}, {age: [" + recipient(t) +
 		"]}]"
 	rotate("recipients of rules", func() {
 		var err error
-		if l.sealing.Rules, err = sops.ParseRules([]byte(rules)); err != nil {
+		if l.creds.Sealing.Rules, err = sops.ParseRules([]byte(rules)); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -243,7 +243,7 @@ func TestOtherRecipientsAndKeysEncryptOnce(t *testing.T) {
 		files["b/agent/agent-config.secret.yaml"]; !strings.Contains(a, another) || strings.Contains(b, another) {
 		t.Errorf("rules by path: got\n%s\n%s", a, b)
 	}
-	l.sealing.Rules = l.sealing.Rules[:1]
+	l.creds.Sealing.Rules = l.creds.Sealing.Rules[:1]
 	l.input(map[string]string{"in/c/agent.yaml": agent("c")})
 	if _, err := l.syncer().Pass(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "no rule of .sops.yaml matches b/agent/") &&
@@ -268,7 +268,7 @@ func TestKeyIsReadAgain(t *testing.T) {
 	l.passOf(s)
 	before := l.secrets()
 	set := func(key string) error {
-		return s.SetCredentials(gitsync.Credentials{Sources: make([]transport.Auth, 1), Decryption: l.keys,
+		return s.SetCredentials(gitsync.Credentials{Sources: make([]transport.Auth, 1), Decryption: l.creds.Decryption,
 			Sealing: gitsync.Sealing{Key: []byte(key)}})
 	}
 	if err := set(sealingKey); err != nil || l.passOf(s).Commit != "" {
@@ -446,14 +446,14 @@ func TestWithoutTheProgramNothingIsWritten(t *testing.T) {
 // TestReplicasThatEncryptAtOnce make one commit: who comes second keeps what the first one encrypted.
 func TestReplicasThatEncryptAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	r.pipeline.Spec.Secrets = pipeline.Secrets{Policy: secretref.SOPS,
 		SOPS: &pipeline.SOPS{Age: []string{recipient(t)}, HMACKeyFile: "hmac"}}
 	r.creds.Sealing.Key = []byte(sealingKey)
 	r.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{os.Args[0]}, Env: []string{sopsEnv + "=1"}})
 	t.Cleanup(r.options.SOPS.Close)
 	for i := range 3 {
-		r.commit("Change", map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
+		r.input(map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
 			"in/a/login.yaml": clear(fmt.Sprint("canary-", i))})
 		var wait sync.WaitGroup
 		for range 3 {
@@ -467,11 +467,10 @@ func TestReplicasThatEncryptAtOnce(t *testing.T) {
 		}
 		wait.Wait()
 	}
-	r.git("fetch", "-q", "origin", "env")
-	if n := r.git("rev-list", "--count", "FETCH_HEAD"); n != "3" {
-		t.Errorf("%s commits for 3 changes:\n%s", n, r.git("log", "--stat", "FETCH_HEAD"))
+	if n := r.repo.Git("rev-list", "--count", "env"); n != "3" {
+		t.Errorf("%s commits for 3 changes:\n%s", n, r.repo.Git("log", "--stat", "env"))
 	}
-	if text := r.git("log", "-p", "FETCH_HEAD"); strings.Contains(text, canary) {
+	if text := r.repo.Git("log", "-p", "env"); strings.Contains(text, canary) {
 		t.Error("the password is on the branch")
 	}
 }
@@ -490,9 +489,9 @@ func TestReplicasWithOtherKeys(t *testing.T) {
 	if warned() {
 		t.Error("of another value for other recipients")
 	}
-	own := l.sealing.Key
+	own := l.creds.Sealing.Key
 	for _, key := range [][]byte{[]byte(strings.ToUpper(sealingKey)), own} { // two replicas in turn
-		if l.sealing.Key = key; !warned() {
+		if l.creds.Sealing.Key = key; !warned() {
 			t.Error("the Secrets of the other replica are not found")
 		}
 		if warned() {

@@ -83,7 +83,7 @@ func TestSignedCommits(t *testing.T) {
 	for _, kind := range []string{"ssh", "ed25519", "rsa2048"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newGitLab(t)
 			allowed := filepath.Join(t.TempDir(), "allowed_signers")
 			want, env := "", []string(nil)
 			if kind == "ssh" {
@@ -99,7 +99,7 @@ func TestSignedCommits(t *testing.T) {
 				r.creds.Signing = signature.Key{Key: []byte(g.private)}
 				env, want = newGPGOf(t, g.public), `Good signature from "agentry <agentry@localhost>"`
 			}
-			r.commit("one", twoTeams())
+			r.input(twoTeams())
 			first := r.pass()
 			cmd := exec.Command("git", "-c", "gpg.ssh.allowedSignersFile="+allowed, "verify-commit", "-v", "env")
 			cmd.Dir, cmd.Env = r.repo.Dir, append(gittest.Env(), env...)
@@ -107,8 +107,8 @@ func TestSignedCommits(t *testing.T) {
 			if err != nil || !strings.Contains(string(out), want) {
 				t.Errorf("%v: %s", err, out)
 			}
-			r.out("fsck", "--strict")
-			r.out("update-ref", "-d", "refs/heads/env")
+			r.repo.Fsck()
+			r.repo.Git("update-ref", "-d", "refs/heads/env")
 			if again := r.pass(); again.Commit != first.Commit {
 				t.Errorf("a replica makes %s and not %s", again.Commit, first.Commit)
 			}
@@ -135,7 +135,7 @@ func TestUnusableSigningKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newGitLab(t)
 			r.creds.Signing = signature.Key{Key: []byte(c.key), Passphrase: []byte(c.passphrase)}
 			r.pipeline.Default()
 			_, err := gitsync.New(r.pipeline, r.creds, r.options)
@@ -146,10 +146,10 @@ func TestUnusableSigningKey(t *testing.T) {
 	}
 	t.Run("a PGP key with its passphrase", func(t *testing.T) {
 		t.Parallel()
-		r := newRig(t)
+		r := newGitLab(t)
 		r.creds.Signing = signature.Key{Key: []byte(encrypted), Passphrase: []byte("hunter2")}
-		r.commit("one", twoTeams())
-		if report := r.pass(); !strings.Contains(r.out("cat-file", "commit", report.Commit), "BEGIN PGP SIGNATURE") {
+		r.input(twoTeams())
+		if !strings.Contains(r.repo.Git("cat-file", "commit", r.pass().Commit), "BEGIN PGP SIGNATURE") {
 			t.Error("the commit is not signed")
 		}
 	})

@@ -1,12 +1,12 @@
 package gitsync_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -32,7 +32,7 @@ func newSOPSLab(t *testing.T, policy secretref.Policy) *lab {
 	l.pipeline.Spec.Secrets.Policy = policy
 	l.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{os.Args[0]}, Env: []string{sopsEnv + "=1"}})
 	t.Cleanup(l.options.SOPS.Close)
-	l.keys = []sops.Key{{Name: "age.agekey", Text: []byte(sealedFile(t, "age.agekey"))}}
+	l.creds.Decryption = []sops.Key{{Name: "age.agekey", Text: []byte(sealedFile(t, "age.agekey"))}}
 	return l
 }
 
@@ -47,55 +47,27 @@ func clear(password string) string {
 		password + "}\n"
 }
 
-// TestSealedSecretsAreLikeClearOnes under plaintext; what cannot be decrypted holds who needs it.
-func TestSealedSecretsAreLikeClearOnes(t *testing.T) {
-	like := func(port, password string) map[string]string {
-		return map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login(port),
-			"in/a/login.yaml": clear(password)}
-	}
-	l := newSOPSLab(t, secretref.Plaintext)
-	l.files = map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
-		"in/a/login.yaml": sealedFile(t, "age.yaml")}
-	if !strings.Contains(l.files["in/a/web.yaml"], "basicAuth") {
-		t.Fatalf("the monitor needs no Secret: %s", l.files["in/a/web.yaml"])
-	}
-	runSteps(t, l,
-		step{like: like("http", "first-password")},
-		step{edit: map[string]string{"in/a/login.yaml": sealedFile(t, "age-rotated.yaml")},
-			like: like("http", "second-password")},
-		step{edit: map[string]string{"in/a/web.yaml": login("web")}, like: like("web", "second-password")},
-		step{edit: map[string]string{"in/a/login.yaml": sealedFile(t, "pgp.yaml")},
-			like: like("web", "second-password"), wrong: "encrypted-secret",
-			held: []string{"Secret/a/login in a/agent: no version since 5"}},
-		step{edit: map[string]string{"in/a/web.yaml": login("metrics"), "in/a/login.yaml": sealedFile(t, "age.yaml")},
-			like: like("metrics", "first-password")},
-	)
-	report := l.pass()
-	seen, err := json.Marshal([]any{report.Sources, report.Output, report.Units, report.Held, report.Changes,
-		report.Difference, report.Refused})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, e := range l.remote.read("env") {
-		if !strings.HasSuffix(name, ".secret.yaml") {
-			seen = append(seen, name+"\n"+e.text...)
-		}
-	}
-	if strings.Contains(string(seen)+fmt.Sprint(report.Diags), "-password") {
-		t.Errorf("a decrypted value is outside of Secrets: %s", seen)
-	}
-}
-
-// TestUnderReferenceNothingIsDecrypted: no process is started, and no key is needed.
+// TestUnderReferenceNothingIsDecrypted, neither a Secret nor what one is built from, unless it decides a name: no
+// process is started, and no key is needed.
 func TestUnderReferenceNothingIsDecrypted(t *testing.T) {
-	l := newSOPSLab(t, secretref.Reference)
-	l.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{"/no/such/program"}})
-	l.keys = nil
-	l.files = map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
-		"in/a/login.yaml": sealedFile(t, "age.yaml")}
-	runSteps(t, l, step{like: map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http")}})
-	if diags := l.pass().Diags; len(diags) > 0 {
-		t.Error(diags)
+	for what, files := range map[string]map[string]string{
+		"a Secret": {"in/a/login.yaml": sealedFile(t, "age.yaml")},
+		"a binary": {"in/a/login.bin": sealedFile(t, "age.bin"),
+			"in/a/kustomization.yaml": "resources: [agent.yaml, web.yaml]\n" +
+				"generatorOptions: {disableNameSuffixHash: true}\n" +
+				"secretGenerator: [{name: login, namespace: a, files: [password=login.bin], literals: [user=admin]}]\n"},
+	} {
+		l := newSOPSLab(t, secretref.Reference)
+		l.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{"/no/such/program"}})
+		l.creds.Decryption = nil
+		l.input(map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http")})
+		l.pass()
+		clear := l.payload("a/agent")
+		l.input(files)
+		report := l.pass()
+		if diff := cmp.Diff(clear, l.payload("a/agent")); diff != "" || len(report.Diags) > 0 {
+			t.Errorf("%s: %v\n%s", what, report.Diags, diff)
+		}
 	}
 }
 
@@ -107,7 +79,7 @@ func TestAProposalWithoutItsKeyIsTriedAgain(t *testing.T) {
 		l.pipeline.Spec.Runtime = program
 		l.input(map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": monitor("a", "web", "http")})
 		l.pass()
-		l.keys = nil
+		l.creds.Decryption = nil
 		l.input(map[string]string{"in/a/login.yaml": sealedFile(t, "age.yaml"),
 			"in/a/web.yaml": monitor("a", "web", "admin"),
 			"in/a/api.yaml": strings.ReplaceAll(login("x"), "name: web", "name: api")})

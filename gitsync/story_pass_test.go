@@ -49,7 +49,8 @@ func (s *story) process(options gitsync.Options) (*gitsync.Syncer, error) {
 		return nil, fmt.Errorf("%v", found)
 	}
 	s.spec = p.Spec
-	syncer, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources))}, options)
+	syncer, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources)),
+		Decryption: s.decryption}, options)
 	if err == nil {
 		s.t.Cleanup(syncer.Close)
 	}
@@ -124,6 +125,7 @@ func (s *story) pass(out io.Writer, args []string) error {
 		return err
 	}
 	text := s.shown(reportText(report))
+	s.report = text
 	fmt.Fprint(out, text, changesText(before, s.written[branchDir]))
 	return s.replica(options, remote, fork, text)
 }

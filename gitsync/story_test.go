@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected reports in testdata/stories")
@@ -37,6 +38,8 @@ var update = flag.Bool("update", false, "rewrite the expected reports in testdat
 //	rename FOLDER              renames the branch main of a repository to old
 //	remove FOLDER              takes a repository away
 //	absent TEXT [FOLDER]       fails if a file below branch/FOLDER has a text
+//	secret TEXT                fails if the last report has a text, or a file of the branch that is not a Secret
+//	keys FILE...               decrypts with these keys of inputs/sops/testdata, which is $SOPS
 //	pass [-dry-run] [-allow-deletions COMMIT]    commits what has changed in all folders, makes a pass and prints it
 //
 // The commits of a repository are numbered, so source@2 is the second one of source. Each pass is made by a process
@@ -47,8 +50,10 @@ func TestStories(t *testing.T) {
 		UpdateScripts:   *update,
 		ContinueOnError: true,
 		Setup: func(e *testscript.Env) error {
-			e.Values[storyKey{}] = newStory(e.T().(testing.TB), e.WorkDir)
-			return nil
+			s, err := newStory(e.T().(testing.TB), e.WorkDir)
+			e.Values[storyKey{}] = s
+			e.Setenv("SOPS", s.sealed)
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"team":   storyCommand((*story).team),
@@ -59,6 +64,8 @@ func TestStories(t *testing.T) {
 			"rename": storyCommand((*story).rename),
 			"remove": storyCommand((*story).remove),
 			"absent": storyCommand((*story).absent),
+			"secret": storyCommand((*story).secret),
+			"keys":   storyCommand((*story).keys),
 			"pass":   storyCommand((*story).pass),
 		},
 	})
@@ -83,18 +90,21 @@ func storyCommand(do func(s *story, out io.Writer, args []string) error) func(*t
 
 // story is a pipeline over repositories in memory, which are folders below dir.
 type story struct {
-	t       testing.TB
-	dir     string
-	host    *host
-	remotes map[string]*remote
-	written map[string]tree   // the folders as they were committed, or written after a pass
-	branch  tree              // what the output branch has
-	minute  int               // of the last commit
-	names   map[string]string // of commits, by id
-	options gitsync.Options
-	text    string // of the pipeline that syncer is for
-	spec    pipeline.Spec
-	syncer  *gitsync.Syncer
+	t          testing.TB
+	dir        string
+	host       *host
+	remotes    map[string]*remote
+	written    map[string]tree   // the folders as they were committed, or written after a pass
+	branch     tree              // what the output branch has
+	minute     int               // of the last commit
+	names      map[string]string // of commits, by id
+	options    gitsync.Options
+	sealed     string     // the folder of what sops encrypted, and of keys for it
+	decryption []sops.Key // with which it decrypts
+	report     string     // the last one
+	text       string     // of the pipeline that syncer is for
+	spec       pipeline.Spec
+	syncer     *gitsync.Syncer
 }
 
 const (
@@ -103,12 +113,16 @@ const (
 	branchDir  = "branch" // the folder of the output branch
 )
 
-func newStory(t testing.TB, dir string) *story {
+func newStory(t testing.TB, dir string) (*story, error) {
+	sealed, err := filepath.Abs(filepath.Join("..", "inputs", "sops", "testdata"))
 	charts := helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{chartsEnv + "=1"}})
 	t.Cleanup(charts.Close)
-	return &story{t: t, dir: dir, host: newHost(t), remotes: map[string]*remote{}, written: map[string]tree{},
-		names:   map[string]string{},
-		options: gitsync.Options{CacheDir: t.TempDir(), Version: "v0.0.0-test", KeepBytes: 1, Charts: charts}}
+	decrypting := sops.NewWorkers(sops.Options{Command: []string{os.Args[0]}, Env: []string{sopsEnv + "=1"}})
+	t.Cleanup(decrypting.Close)
+	return &story{t: t, dir: dir, sealed: sealed, host: newHost(t), remotes: map[string]*remote{},
+		written: map[string]tree{}, names: map[string]string{},
+		options: gitsync.Options{CacheDir: t.TempDir(), Version: "v0.0.0-test", KeepBytes: 1, Charts: charts,
+			SOPS: decrypting}}, err
 }
 
 func (s *story) team(_ io.Writer, names []string) error {
@@ -199,6 +213,30 @@ func (s *story) absent(_ io.Writer, args []string) error {
 		if strings.Contains(e.text, args[0]) && strings.HasPrefix(name, strings.Join(args[1:], "")) {
 			return fmt.Errorf("%s has %q", name, args[0])
 		}
+	}
+	return nil
+}
+
+func (s *story) secret(_ io.Writer, args []string) error {
+	if strings.Contains(s.report, args[0]) {
+		return fmt.Errorf("the report has %q", args[0])
+	}
+	for name, e := range s.written[branchDir] {
+		if strings.Contains(e.text, args[0]) && !strings.HasSuffix(name, ".secret.yaml") {
+			return fmt.Errorf("%s has %q", name, args[0])
+		}
+	}
+	return nil
+}
+
+func (s *story) keys(_ io.Writer, names []string) error {
+	s.decryption, s.text = nil, "" // for a new process
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(s.sealed, name))
+		if err != nil {
+			return err
+		}
+		s.decryption = append(s.decryption, sops.Key{Name: name, Text: text})
 	}
 	return nil
 }

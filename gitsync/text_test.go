@@ -90,7 +90,7 @@ func TestAuthorsAndTemplates(t *testing.T) {
 	id := l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
 	report := l.pass()
 	if head := l.remote.head("env"); report.Commit == "" ||
-		!strings.HasPrefix(head.Message, id.String()[:7]+": Change\n") {
+		!strings.HasPrefix(head.Message, id[:7]+": Change\n") {
 		t.Errorf("%q", head.Message)
 	}
 	if got := codes(report, diag.Warning); !strings.Contains(fmt.Sprint(got), "pipeline-invalid") {

@@ -72,7 +72,7 @@ func TestChartsThatMustBeSigned(t *testing.T) {
 	l := newChartLab(t, r, "1.x")
 	l.pass()
 	l.pipeline.Spec.Charts.Verify = []pipeline.ChartVerify{{URL: r.URL, KeyringFile: "helm.gpg"}}
-	l.signers = []signed.Keyring{{PGP: ring}}
+	l.creds.Signers = []signed.Keyring{{PGP: ring}}
 	check := func(step string, report *gitsync.Report, port string, findings ...string) {
 		t.Helper()
 		if got := codes(report, diag.Error); !slices.Equal(got, findings) || l.port() != port {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,14 +20,14 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// signer signs commits of a rig with the programs that people use.
+// signer signs commits of a lab with the programs that people use.
 type signer struct {
 	config []string // of git
 	env    []string
 }
 
 // sshSigner is a key file, with a certificate beside it if there is one.
-func sshSigner(t *testing.T, file string) signer {
+func sshSigner(t testing.TB, file string) signer {
 	t.Helper()
 	return signer{config: []string{"-c", "gpg.format=ssh", "-c", "user.signingKey=" + file}}
 }
@@ -45,52 +46,73 @@ func keyFile(t *testing.T) (file, public string) {
 	return file, public
 }
 
-// signed commits a change of the rig's input with a signature.
-func (r *rig) signed(s signer, files map[string]string) string {
-	r.t.Helper()
-	r.commit("to be signed", files)
-	cmd := exec.Command("git", append(s.config, "commit", "--amend", "--allow-empty", "-q", "-S", "--no-edit")...)
-	cmd.Dir = r.work
-	cmd.Env = append(append(gittest.Env(), "GIT_COMMITTER_DATE=2026-01-02T04:00:00Z"), s.env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		r.t.Fatalf("git commit -S: %v\n%s", err, out)
+// sign signs the newest commit of main in its place.
+func (s signer) sign(t testing.TB, repo *gittest.Repo) string {
+	t.Helper()
+	args := slices.Concat(s.config, []string{"commit-tree", "-S", "-m", "to be signed", "main^{tree}"})
+	if repo.Has("main~1") {
+		args = append(args, "-p", "main~1")
 	}
-	r.git("push", "-q", "-f", "origin", "main")
-	return r.git("rev-parse", "HEAD")
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = repo.Dir, append(append(gittest.Env(), "GIT_COMMITTER_DATE=2026-01-02T04:00:00Z"), s.env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git commit-tree -S: %v\n%s", err, out)
+	}
+	repo.Git("update-ref", "refs/heads/main", strings.TrimSpace(string(out)))
+	return repo.Head("main")
+}
+
+// signed commits a change of the lab's input with a signature.
+func (l *lab) signed(s signer, files map[string]string) string {
+	l.t.Helper()
+	l.input(files)
+	return s.sign(l.t, l.repo)
 }
 
 // gitAccepts is the verdict of git itself.
-func (r *rig) gitAccepts(commit string, keys signature.Keyring, env ...string) bool {
-	r.t.Helper()
-	allowed := filepath.Join(r.t.TempDir(), "allowed_signers")
+func (l *lab) gitAccepts(commit string, keys signature.Keyring, env ...string) bool {
+	l.t.Helper()
+	allowed := filepath.Join(l.t.TempDir(), "allowed_signers")
 	if err := os.WriteFile(allowed, keys.AllowedSigners, 0o600); err != nil {
-		r.t.Fatal(err)
+		l.t.Fatal(err)
 	}
 	cmd := exec.Command("git", "-c", "gpg.ssh.allowedSignersFile="+allowed, "verify-commit", commit)
-	cmd.Dir = r.work
-	cmd.Env = append(append(gittest.Env(), "TZ=UTC"), env...)
+	cmd.Dir, cmd.Env = l.repo.Dir, append(append(gittest.Env(), "TZ=UTC"), env...)
 	return cmd.Run() == nil
 }
 
-// signedBase renders a first commit with the signature of a key that stays trusted: [rig.accepts] adds it.
-func (r *rig) signedBase() string {
-	r.t.Helper()
-	file, key := keyFile(r.t)
-	r.trusted = "base@example.com " + key + "\n"
-	base := r.signed(sshSigner(r.t, file), twoTeams())
-	r.pass()
-	return base
+// verifyLab has rendered a commit that is signed with a key that stays trusted.
+type verifyLab struct {
+	*lab
+	base    string
+	trusted string // a line of allowed_signers
+}
+
+func newVerifyLab(t *testing.T) *verifyLab {
+	t.Helper()
+	file, key := keyFile(t)
+	l := &verifyLab{lab: newGitLab(t), trusted: "base@example.com " + key + "\n"}
+	l.base = l.signed(sshSigner(t, file), twoTeams())
+	l.pass()
+	return l
+}
+
+// accepts makes a pass with the keys and the one that stays, and reports whether it rendered the commit.
+func (l *verifyLab) accepts(commit string, keys signature.Keyring) (bool, *gitsync.Report) {
+	l.t.Helper()
+	keys.AllowedSigners = append([]byte(l.trusted), keys.AllowedSigners...)
+	return l.lab.accepts(commit, keys)
 }
 
 // accepts makes a pass with the keys and reports whether it rendered the commit.
-func (r *rig) accepts(commit string, keys signature.Keyring) (bool, *gitsync.Report) {
-	r.t.Helper()
-	keys.AllowedSigners = append([]byte(r.trusted), keys.AllowedSigners...)
-	r.creds.Verify = []signature.Keyring{keys}
-	report := r.pass()
+func (l *lab) accepts(commit string, keys signature.Keyring) (bool, *gitsync.Report) {
+	l.t.Helper()
+	l.creds.Verify = []signature.Keyring{keys}
+	report := l.pass()
 	src := report.Sources[0]
 	if src.Stale == (src.Commit == commit) {
-		r.t.Errorf("the source is at %s, stale %v, and its head is %s", src.Commit, src.Stale, commit)
+		l.t.Errorf("the source is at %s, stale %v, and its head is %s", src.Commit, src.Stale, commit)
 	}
 	return !src.Stale, report
 }
@@ -99,8 +121,7 @@ func (r *rig) accepts(commit string, keys signature.Keyring) (bool, *gitsync.Rep
 // the same file.
 func TestAllowedSigners(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	base := r.signedBase()
+	r := newVerifyLab(t)
 	file, key := keyFile(t)
 	_, other := keyFile(t)
 	commit := r.signed(sshSigner(t, file), map[string]string{"in/a/web.yaml": monitor("a", "web", "signed")})
@@ -135,31 +156,31 @@ func TestAllowedSigners(t *testing.T) {
 				t.Errorf("accepted: %v, by git: %v, want %v; %v", got, r.gitAccepts(commit, keys), c.want, report.Diags)
 			}
 			if !c.want && (len(report.Diags) != 1 || report.Diags[0].Code != diag.CommitUntrusted ||
-				report.Sources[0].Commit != base) {
+				report.Sources[0].Commit != r.base) {
 				t.Errorf("%v", report.Diags)
 			}
 			if !c.want && !strings.Contains(report.Diags[0].Message, commit) {
 				t.Errorf("the commit is not named: %s", report.Diags[0].Message)
 			}
-			r.out("update-ref", "refs/heads/env", r.firstOutput())
+			r.repo.Git("update-ref", "refs/heads/env", r.firstOutput())
 		})
 	}
 	r.t = t
 }
 
 // firstOutput is the first commit of the output branch.
-func (r *rig) firstOutput() string {
-	return r.out("rev-list", "--max-parents=0", "env")
+func (r *lab) firstOutput() string {
+	return r.repo.Git("rev-list", "--max-parents=0", "env")
 }
 
 // TestUnsignedCommit holds that a source which wants signatures stays where it is without.
 func TestUnsignedCommit(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	file, key := keyFile(t)
 	keys := signature.Keyring{AllowedSigners: []byte("ann@example.com " + key + "\n")}
 	r.creds.Verify = []signature.Keyring{keys}
-	head := r.commit("one", twoTeams())
+	head := r.input(twoTeams())
 	_, err := r.syncer().Pass(context.Background())
 	if err == nil || !strings.Contains(err.Error(), head) || !strings.Contains(err.Error(), "git commit -S") {
 		t.Fatalf("at a first pass: %v", err)
@@ -168,12 +189,12 @@ func TestUnsignedCommit(t *testing.T) {
 	if ok, report := r.accepts(base, keys); !ok || report.Commit == "" {
 		t.Fatal("the signed commit was not rendered")
 	}
-	r.commit("not signed", map[string]string{"in/a/web.yaml": monitor("a", "web", "unsigned")})
-	ok, report := r.accepts(r.git("rev-parse", "HEAD"), keys)
+	unsigned := r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "unsigned")})
+	ok, report := r.accepts(unsigned, keys)
 	if ok || report.Sources[0].Commit != base || report.Diags[0].Code != diag.CommitUnsigned {
 		t.Errorf("%v %v", report.Sources, report.Diags)
 	}
-	if strings.Contains(r.show("a/agent/agent-config.secret.yaml"), "unsigned") {
+	if strings.Contains(r.file("a/agent/agent-config.secret.yaml"), "unsigned") {
 		t.Error("it was rendered all the same")
 	}
 }
@@ -186,19 +207,19 @@ func TestForgedBase(t *testing.T) {
 		"a signed commit that is not in the history of the ref": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newGitLab(t)
 			file, key := keyFile(t)
 			r.creds.Verify = []signature.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
 			good := r.signed(sshSigner(t, file), twoTeams())
 			r.pass()
 			evil := r.sideCommit(sign, file, map[string]string{"in/a/web.yaml": monitor("a", "web", "evil")})
-			r.commit("not signed", map[string]string{"in/a/web.yaml": monitor("a", "web", "unsigned")})
+			r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "unsigned")})
 			r.forge("hydrator.metadata", good, evil)
 			_, err := r.syncer().Pass(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "is not signed") {
 				t.Errorf("the pass went on: %v", err)
 			}
-			if text := r.show("a/agent/agent-config.secret.yaml"); strings.Contains(text, "evil") {
+			if text := r.file("a/agent/agent-config.secret.yaml"); strings.Contains(text, "evil") {
 				t.Error("the forged base was rendered")
 			}
 		})
@@ -209,7 +230,7 @@ func TestForgedBase(t *testing.T) {
 // with keys: the text of a held object is read from the source.
 func TestForgedStandIn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newGitLab(t)
 	file, key := keyFile(t)
 	r.creds.Verify = []signature.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
 	good := r.signed(sshSigner(t, file), twoTeams())
@@ -219,53 +240,49 @@ func TestForgedStandIn(t *testing.T) {
 	if held := r.pass().Held; len(held) != 1 || held[0].As.Commit != good {
 		t.Fatalf("held: %v", held)
 	}
-	text := r.out("ls-tree", "-r", "--name-only", "env", ".agentry/held")
-	forged := strings.ReplaceAll(r.show(text), "port: http", "port: evil")
+	text := r.repo.Git("ls-tree", "-r", "--name-only", "env", ".agentry/held")
+	forged := strings.ReplaceAll(r.file(text), "port: http", "port: evil")
 	next := fmt.Sprintf(".agentry/held/%x", sha256.Sum256([]byte(forged)))[:len(text)]
 	r.forge(".agentry/inventory", text, next)
-	r.edit(map[string]string{next: forged})
+	r.repo.Commit("env", map[string]string{next: forged})
 	r.signed(sshSigner(t, file), map[string]string{"in/b/web.yaml": monitor("b", "web", "p2")})
 	r.pass()
-	if text := r.show("a/agent/agent-config.secret.yaml"); strings.Contains(text, "evil") {
+	if text := r.file("a/agent/agent-config.secret.yaml"); strings.Contains(text, "evil") {
 		t.Error("the forged text was rendered")
 	}
 }
 
 // sideCommit commits on a branch that no ref of the pipeline names.
-func (r *rig) sideCommit(sign bool, key string, files map[string]string) string {
+func (r *lab) sideCommit(sign bool, key string, files map[string]string) string {
 	r.t.Helper()
-	main := r.git("rev-parse", "HEAD")
-	var id string
+	main := r.repo.Head("main")
+	id := r.input(files)
 	if sign {
-		id = r.signed(sshSigner(r.t, key), files)
-	} else {
-		id = r.commit("evil", files)
+		id = sshSigner(r.t, key).sign(r.t, r.repo)
 	}
-	r.git("push", "-q", "origin", id+":refs/heads/side")
-	r.git("reset", "-q", "--hard", main)
-	r.git("push", "-q", "-f", "origin", "main")
+	r.repo.Git("update-ref", "refs/heads/side", id)
+	r.repo.Git("update-ref", "refs/heads/main", main)
 	return id
 }
 
 // forge replaces text in a file of the output branch, as somebody with the right to push can.
-func (r *rig) forge(name, old, next string) {
+func (r *lab) forge(name, old, next string) {
 	r.t.Helper()
-	was := r.show(name)
+	was := r.file(name)
 	if !strings.Contains(was, old) {
 		r.t.Fatalf("%s holds no %s:\n%s", name, old, was)
 	}
-	r.edit(map[string]string{name: strings.ReplaceAll(was, old, next)})
+	r.repo.Commit("env", map[string]string{name: strings.ReplaceAll(was, old, next)})
 }
 
 // TestForgedSignatures holds that nothing of a signature can be used for another commit.
 func TestForgedSignatures(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.signedBase()
+	r := newVerifyLab(t)
 	file, key := keyFile(t)
 	keys := signature.Keyring{AllowedSigners: []byte("ann@example.com " + key + "\n")}
 	good := r.signed(sshSigner(t, file), map[string]string{"in/a/web.yaml": monitor("a", "web", "signed")})
-	raw := r.git("cat-file", "commit", good) + "\n"
+	raw := r.repo.Git("cat-file", "commit", good) + "\n"
 	signature := raw[strings.Index(raw, "gpgsig "):]
 	signature = signature[:strings.Index(signature, "-----END SSH SIGNATURE-----")] + "-----END SSH SIGNATURE-----\n"
 	for name, forged := range map[string]string{
@@ -285,7 +302,7 @@ func TestForgedSignatures(t *testing.T) {
 				t.Fatal(err)
 			}
 			commit := strings.TrimSpace(string(id))
-			r.out("update-ref", "refs/heads/main", commit)
+			r.repo.Git("update-ref", "refs/heads/main", commit)
 			if ok, _ := r.accepts(commit, keys); ok {
 				t.Error("it is accepted")
 			}
@@ -297,8 +314,7 @@ func TestForgedSignatures(t *testing.T) {
 // TestVerifyWithPGP compares with gpg.
 func TestVerifyWithPGP(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	base := r.signedBase()
+	r := newVerifyLab(t)
 	ann, bob := newGPG(t, "ed25519"), newGPG(t, "rsa2048")
 	for name, c := range map[string]struct {
 		by   *gpg
@@ -323,13 +339,13 @@ func TestVerifyWithPGP(t *testing.T) {
 			if verifier := newGPGOf(t, c.keys); got != c.want || r.gitAccepts(commit, keys, verifier...) != c.want {
 				t.Errorf("accepted: %v, by git: %v, want %v; %v", got, !c.want, c.want, report.Diags)
 			}
-			if !c.want && (report.Diags[0].Code != diag.CommitUntrusted || report.Sources[0].Commit != base) {
+			if !c.want && (report.Diags[0].Code != diag.CommitUntrusted || report.Sources[0].Commit != r.base) {
 				t.Errorf("%v", report.Diags)
 			}
 			if c.keys != "" && !c.want && !strings.Contains(report.Diags[0].Message, c.by.fingerprint) {
 				t.Errorf("the key %s is not named: %s", c.by.fingerprint, report.Diags[0].Message)
 			}
-			r.out("update-ref", "refs/heads/env", r.firstOutput())
+			r.repo.Git("update-ref", "refs/heads/env", r.firstOutput())
 		})
 	}
 	r.t = t
@@ -364,7 +380,7 @@ func TestUnusableKeyrings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newRig(t).pipeline
+			p := newGitLab(t).pipeline
 			p.Default()
 			_, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1),
 				Verify: []signature.Keyring{c.keys}}, gitsync.Options{CacheDir: t.TempDir()})
@@ -379,8 +395,7 @@ func TestUnusableKeyrings(t *testing.T) {
 // TestCertificates holds that a certificate authority's users may sign, as for git.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.signedBase()
+	r := newVerifyLab(t)
 	ca, caKey := keyFile(t)
 	for name, c := range map[string]struct {
 		args    []string // of ssh-keygen
@@ -417,7 +432,7 @@ func TestCertificates(t *testing.T) {
 			if byGit := r.gitAccepts(commit, keys); got != c.want || byGit != c.want {
 				t.Errorf("accepted: %v, by git: %v, want %v; %v", got, byGit, c.want, report.Diags)
 			}
-			r.out("update-ref", "refs/heads/env", r.firstOutput())
+			r.repo.Git("update-ref", "refs/heads/env", r.firstOutput())
 		})
 	}
 	r.t = t

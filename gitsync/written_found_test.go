@@ -15,30 +15,29 @@ const handEdited = "a/agent/agent.statefulset.yaml"
 // so that the one file that they changed is reported and no other.
 func TestDriftBehindAMerge(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.commit("one", twoTeams())
+	r := newGitLab(t)
+	r.input(twoTeams())
 	r.pass()
-	dir := t.TempDir()
-	r.gitIn(dir, "clone", "-q", "-b", "env", r.repo.Dir, ".")
-	r.gitIn(dir, "checkout", "-q", "-b", "theirs")
-	r.gitIn(dir, "rm", "-q", "b/agent/README.md") // so neither the merge nor its first parent is what agentry wrote
-	r.gitIn(dir, "commit", "-q", "-m", "theirs")
-	r.commit("two", map[string]string{"in/b/web.yaml": monitor("b", "web", "other")})
+	dir := r.repo.Checkout("env")
+	dir.Git("checkout", "-q", "-b", "theirs")
+	dir.Git("rm", "-q", "b/agent/README.md") // so neither the merge nor its first parent is what agentry wrote
+	dir.Git("commit", "-q", "-m", "theirs")
+	r.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "other")})
 	r.pass()
-	before := r.tree(handEdited)
-	r.gitIn(dir, "fetch", "-q", "origin")
-	r.gitIn(dir, "merge", "-q", "--no-ff", "-m", "merge", "origin/env")
-	r.gitIn(dir, "push", "-q", "origin", "theirs:env")
-	if parents := strings.Fields(r.out("log", "-1", "--format=%P", "env")); len(parents) != 2 {
+	before := r.repo.Git("rev-parse", "env:"+handEdited)
+	dir.Git("fetch", "-q", "origin")
+	dir.Git("merge", "-q", "--no-ff", "-m", "merge", "origin/env")
+	dir.Git("push", "-q", "origin", "theirs:env")
+	if parents := strings.Fields(r.repo.Git("log", "-1", "--format=%P", "env")); len(parents) != 2 {
 		t.Fatalf("the tip is no merge: %v", parents)
 	}
-	r.edit(map[string]string{handEdited: "edited"})
-	r.commit("three", map[string]string{"in/a/web.yaml": monitor("a", "web", "third")})
+	r.repo.Commit("env", map[string]string{handEdited: "edited"})
+	r.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "third")})
 	report := r.pass()
 	if got := codes(report, diag.Warning); !slices.Equal(got, []string{"drift"}) || report.Diags[0].File != handEdited {
 		t.Errorf("found %v", report.Diags)
 	}
-	if r.tree(handEdited) != before {
+	if r.repo.Git("rev-parse", "env:"+handEdited) != before {
 		t.Error("the file was not put back")
 	}
 }

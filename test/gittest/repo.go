@@ -113,6 +113,14 @@ func (r *Repo) Has(name string) bool {
 	return cmd.Run() == nil
 }
 
+// Checkout clones a branch into a work tree, as somebody has who changes it by hand.
+func (r *Repo) Checkout(branch string) *Repo {
+	r.t.Helper()
+	c := OpenRepo(r.t, r.t.TempDir())
+	c.Git("clone", "-q", "-b", branch, r.Dir, ".")
+	return c
+}
+
 // Hook installs a shell script as a hook, such as pre-receive.
 func (r *Repo) Hook(name, script string) {
 	r.t.Helper()

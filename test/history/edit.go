@@ -229,6 +229,20 @@ func (a *Author) Add() Edit {
 		File: path.Join(a.Folder(source), []string{"new.yaml", "c.yaml"}[a.Rand.IntN(2)])}
 }
 
+// Break makes up an edit after which a document cannot be read: of a GrafanaAgent every other time, because all of its
+// unit hangs on it.
+func (a *Author) Break() Edit {
+	source, file, d, ok := a.pick()
+	for tries := 0; ok && d.Kind != "GrafanaAgent" && tries < 8; tries++ {
+		source, file, d, ok = a.pick()
+	}
+	if !ok {
+		return a.Add()
+	}
+	n := int(Broken)
+	return Edit{Op: "set", Source: source, File: file, Field: "fault", N: n, Doc: d.set("fault", n)}
+}
+
 // Edit makes up an edit of a document or of its file.
 func (a *Author) Edit() Edit {
 	source, file, d, ok := a.pick()

@@ -79,7 +79,28 @@ func TestWhyThereIsNoTarget(t *testing.T) {
 		"two targets that no rule drops": {strings.Replace(podMonitor, "port: http",
 			"port: http, relabelings: [{targetLabel: __address__, replacement: ''}]", 1),
 			[]string{pod("a", "10.0.0.1"), pod("b", "10.0.0.2")},
-			"Pod/shop/a, Pod/shop/b are selected, but 2 targets are dropped: it has no __address__"},
+			"Pod/shop/a, Pod/shop/b are selected, but 2 targets are dropped: " +
+				"spec.podMetricsEndpoints[0].relabelings[0]: it has no __address__"},
+		"an interval that is none": {strings.Replace(podMonitor, "port: http", "port: http, relabelings: ["+
+			"{targetLabel: __scrape_interval__, replacement: fast}, {targetLabel: x, replacement: z}]", 1),
+			[]string{pod("a", "10.0.0.1")},
+			"Pod/shop/a is selected, but 1 target is dropped: spec.podMetricsEndpoints[0].relabelings[0]: " +
+				`__scrape_interval__ is no duration: "fast"`},
+		"a timeout of 0": {strings.Replace(podMonitor, "port: http",
+			"port: http, relabelings: [{targetLabel: __scrape_timeout__, replacement: 0s}]", 1),
+			[]string{pod("a", "10.0.0.1")},
+			"Pod/shop/a is selected, but 1 target is dropped: spec.podMetricsEndpoints[0].relabelings[0]: " +
+				"__scrape_timeout__ is 0"},
+		"an interval below the timeout of the job": {strings.Replace(podMonitor, "port: http",
+			"port: http, relabelings: [{targetLabel: __scrape_interval__, replacement: 5s}]", 1),
+			[]string{pod("a", "10.0.0.1")},
+			"Pod/shop/a is selected, but 1 target is dropped: spec.podMetricsEndpoints[0].relabelings[0]: " +
+				"__scrape_timeout__ is longer than __scrape_interval__: 10s > 5s"},
+		"no interval": {strings.Replace(podMonitor, "port: http",
+			"port: http, relabelings: [{action: labeldrop, regex: __scrape_.+}]", 1),
+			[]string{pod("a", "10.0.0.1")},
+			"Pod/shop/a is selected, but 1 target is dropped: spec.podMetricsEndpoints[0].relabelings[0]: " +
+				"it has no __scrape_interval__"},
 		"an Ingress without rules": {probe,
 			[]string{`{kind: Ingress, apiVersion: networking.k8s.io/v1, metadata: {name: a, namespace: shop, labels: {app: web}}}`},
 			"Ingress/shop/a is selected, and it has no rule"},

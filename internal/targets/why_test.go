@@ -28,7 +28,18 @@ func TestWhyThereIsNoTarget(t *testing.T) {
 			"the cluster has no namespace shop"},
 		"no Service": {
 			strings.Replace(serviceMonitor, "spec: {", "spec: {namespaceSelector: {matchNames: [a, b]}, ", 1),
-			[]string{service, unready, pod("a", "")}, "there is no Service in namespaces a, b"},
+			[]string{service, unready, pod("a", "")}, "there is no Service in namespaces a, b; the selector chooses Services " +
+				"in namespace shop: add shop to the matchNames of namespaceSelector"},
+		"a Service of another namespace": {serviceMonitor, []string{strings.Replace(service, `"shop"`, `"web"`, 1), unready,
+			pod("a", "")}, "there is no Service in namespace shop; the selector chooses Services in namespace web: " +
+			"set namespaceSelector: {matchNames: [web]}"},
+		"Services of other namespaces than those that are named": {
+			strings.Replace(serviceMonitor, "spec: {", "spec: {namespaceSelector: {matchNames: [shop, a]}, ", 1),
+			[]string{strings.Replace(service, `"app": "web"`, `"app": "wob"`, 1), unready, pod("a", ""),
+				strings.Replace(service, `"shop"`, `"e"`, 1), strings.Replace(service, `"shop"`, `"b"`, 1),
+				strings.Replace(service, `"shop"`, `"c"`, 1), strings.Replace(service, `"shop"`, `"d"`, 1)},
+			"no Service in namespaces shop, a is selected: Service/shop/web: label app is wob, not web; the selector " +
+				"chooses Services in namespaces b, c, d and 1 more: add b, c, d to the matchNames of namespaceSelector"},
 		"several Services without the label": {serviceMonitor,
 			[]string{unready, pod("a", ""),
 				`{kind: Service, apiVersion: v1, metadata: {name: a, namespace: shop}}`,

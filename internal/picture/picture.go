@@ -11,8 +11,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 )
 
@@ -305,16 +305,9 @@ func outline(s explain.State, x, y, height int) string {
 		x+r, y, right-r, r, r, right, y+r, bottom-r, r, r, right-r, bottom, x+r, r, r, x, bottom-r, y+r, r, r, x+r, y)
 }
 
-// escape escapes a text for XML. Control characters, which XML does not allow, become a mark.
-func escape(s string) string {
-	return html.EscapeString(strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
-			r >= 0xfffe && r <= 0xffff {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(s, string(utf8.RuneError))))
-}
+// escape escapes a text for XML. Control characters, which XML does not allow or which turn the text around, become a
+// mark.
+func escape(s string) string { return html.EscapeString(diag.OneLine(s)) }
 
 // short cuts a text to n letters, in the middle, because the ends distinguish objects.
 func short(s string, n int) string {
@@ -361,13 +354,7 @@ func DOT(w io.Writer, roots []*explain.Node, link Link) error {
 	return err
 }
 
-// quote quotes a text for Graphviz, where a backslash begins an escape.
+// quote quotes a text for Graphviz, where a backslash begins an escape. Its lines stay lines.
 func quote(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r == 0x7f {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(diag.Plain(s)) + `"`
 }

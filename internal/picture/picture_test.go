@@ -111,16 +111,17 @@ func TestThousandsOfNodes(t *testing.T) {
 
 // TestHostileTexts: whatever the names and messages, an SVG is valid XML, and has only the elements of the picture.
 func TestHostileTexts(t *testing.T) {
-	for _, text := range []string{`"><script>alert(1)</script>`, "a\x00\x1b[31m\u202eb\x7f", "\xff\xfe", "]]>&lt;",
+	for _, text := range []string{`"><script>alert(1)</script>`, "a\x00\x1b[31m\u202e\u200fb\x7f", "\xff\xfe", "]]>&lt;",
 		strings.Repeat("ß", 500)} {
 		n := &explain.Node{Object: explain.Object{Kind: "Probe", Namespace: text, Name: text}, State: explain.Held,
 			Why: text}
 		svg := draw(t, n)
-		if strings.Contains(svg, "<script") || strings.ContainsAny(svg, "\x00\x1b\u202e\x7f") {
+		if strings.Contains(svg, "<script") || strings.ContainsAny(svg, "\x00\x1b\u202e\u200f\x7f") {
 			t.Errorf("%q gives %s", text, svg)
 		}
 		var dot strings.Builder
-		if err := picture.DOT(&dot, []*explain.Node{n}, nil); err != nil || strings.Count(dot.String(), "\n") != 4 {
+		if err := picture.DOT(&dot, []*explain.Node{n}, nil); err != nil || strings.Count(dot.String(), "\n") != 4 ||
+			strings.ContainsAny(dot.String(), "\x00\x1b\u202e\u200f\x7f") {
 			t.Errorf("%q gives %s, %v", text, dot.String(), err)
 		}
 	}

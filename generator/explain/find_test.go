@@ -23,7 +23,8 @@ func TestKindsHaveTheNamesThatKubectlKnows(t *testing.T) {
 			t.Fatal(err)
 		}
 		names, group := definition.Spec.Names, definition.Spec.Group
-		for _, name := range append(names.ShortNames, names.Singular, names.Plural, names.Kind, names.Plural+"."+group) {
+		all := append(names.ShortNames, names.Singular, names.Plural, names.Kind, names.Plural+"."+group)
+		for _, name := range all {
 			if kind, _ := explain.Kind(name); kind != names.Kind {
 				t.Errorf("%s is %q, and not %s", name, kind, names.Kind)
 			}

@@ -362,13 +362,13 @@ metadata: {name: s1, namespace: one, labels: {team: b}}
 spec: {selector: {}, endpoints: [{port: web}]}
 `
 
-// TestAHeldObjectSaysSinceWhen: the page of an object has what the pipeline's page says of it: as of when it is rendered,
-// since when it is held, and who changed it last. So has one that is left out.
+// TestAHeldObjectSaysSinceWhen: the page of an object has what the pipeline's page says of it: as of when it is
+// rendered, since when it is held, and who changed it last. So has one that is left out.
 func TestAHeldObjectSaysSinceWhen(t *testing.T) {
 	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(inputs)}, manifest.Options{})
 	render := generator.Render(manifest.NewSet(r), generator.Options{}, nil).Explained()
 	why := diag.Diagnostic{Severity: diag.Error, Message: "no duration", File: "in.yaml", Line: 13,
-		Object: diag.Object{APIVersion: "monitoring.coreos.com/v1", Kind: "ServiceMonitor", Namespace: "one", Name: "s1"},
+		Object: diag.Object{Kind: "ServiceMonitor", Namespace: "one", Name: "s1"},
 		Owners: []string{"@shop"}, Changed: &diag.Change{Commit: "3333333333", Date: time.Now().Add(-2 * time.Hour),
 			Author: "Ann <ann@example.com>", Subject: "Scrape faster"}}
 	s := good("a")
@@ -396,7 +396,8 @@ func TestAUnitThatIsLeftOutStandsOnce(t *testing.T) {
 	s := good("prod")
 	s.Findings = gitsync.Findings{Errors: 1, First: diag.List{why}}
 	s.Units = []fleet.UnitStatus{
-		{UnitStatus: gitsync.UnitStatus{Name: "m/agent", State: plan.UnitLeftOut, Reason: "a.yaml:7: spec.logLevel: is none"}},
+		{UnitStatus: gitsync.UnitStatus{Name: "m/agent", State: plan.UnitLeftOut,
+			Reason: "a.yaml:7: spec.logLevel: is none"}},
 		{UnitStatus: gitsync.UnitStatus{Name: "m/other", State: plan.UnitHeld, Reason: "another error"}}}
 	text := get((&fake{pipelines: []fleet.Status{s}}).handler(t), "/pipelines/prod").Body.String()
 	holds(t, text, "The whole unit m/agent is left out", "Also held", "another error")

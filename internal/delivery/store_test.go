@@ -197,11 +197,12 @@ func TestWhichPipeline(t *testing.T) {
 		report Report
 		want   []string
 	}{
-		"the branch of both":                 {elsewhere(flux("", id("c", 1)), "environments/prod", ""), []string{"one c1"}},
-		"another branch":                     {elsewhere(flux("", id("c", 1)), "environments/test", ""), nil},
-		"another branch, by name":            {elsewhere(flux("one", id("c", 1)), "environments/test", ""), nil},
-		"another branch of Argo CD":          {elsewhere(argocd(shop, ".", id("c", 1)), "environments/test", "."), nil},
-		"a branch that Argo CD is silent of": {elsewhere(argocd(shop, "one", id("c", 1)), "", "one"), []string{"one c1"}},
+		"the branch of both":        {elsewhere(flux("", id("c", 1)), "environments/prod", ""), []string{"one c1"}},
+		"another branch":            {elsewhere(flux("", id("c", 1)), "environments/test", ""), nil},
+		"another branch, by name":   {elsewhere(flux("one", id("c", 1)), "environments/test", ""), nil},
+		"another branch of Argo CD": {elsewhere(argocd(shop, ".", id("c", 1)), "environments/test", "."), nil},
+		"a branch that Argo CD is silent of": {elsewhere(argocd(shop, "one", id("c", 1)), "", "one"),
+			[]string{"one c1"}},
 		"a path of Flux": {elsewhere(flux("", id("c", 2)), "environments/prod", "one/ns/a"),
 			[]string{"one c1 ns/a"}},
 		"another path of Flux, by name":        {elsewhere(flux("one", id("c", 1)), "environments/prod", "three"), nil},

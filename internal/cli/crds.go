@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/crds"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -56,6 +57,9 @@ func pickCRDs(kinds []string) ([]crds.CRD, error) {
 	}
 	var picked []crds.CRD
 	for _, kind := range kinds {
+		if known, ok := explain.Kind(kind); ok {
+			kind = known
+		}
 		c, err := crds.Find(kind)
 		if err != nil {
 			return nil, command.Usagef(cmp.Or(diag.DidYouMean(kind, names), "there are "+strings.Join(names, ", ")),

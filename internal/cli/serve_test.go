@@ -414,7 +414,7 @@ func TestServeRefusesToStart(t *testing.T) {
 		"no address":                {[]string{"-f", good, "--listen", "none"}, "such as :9292, or off"},
 		"no admin address":          {[]string{"-f", good, "--admin-listen", "off"}, "cannot be off"},
 		"an admin listener for all": {[]string{"-f", good, "--admin-listen", ":0"}, "--bearer-token-file"},
-		"a token of two words":      {[]string{"-f", good, "--bearer-token-file", token}, "not one token"},
+		"a token of two words":      {[]string{"-f", good, "--bearer-token-file", token}, "more than one word"},
 		"a certificate without its key": {[]string{"-f", good, "--tls-cert", token},
 			"--tls-cert and --tls-key need each other"},
 		"an admin certificate without one": {[]string{"-f", good, "--admin-tls-key", token},

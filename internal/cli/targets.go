@@ -166,7 +166,7 @@ func (e Env) cluster(ctx context.Context, flags *cli.Context, jobs []explain.Scr
 		}
 		c, err := targets.FromExport(text)
 		if err != nil {
-			return nil, command.Usagef("write it with kubectl get -o yaml", "%s: %v", file, err)
+			return nil, command.ExportError(file, err)
 		}
 		return c, nil
 	}

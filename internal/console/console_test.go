@@ -246,7 +246,7 @@ func TestThePageOfAPipeline(t *testing.T) {
 	text := get(h, "/pipelines/prod").Body.String()
 	holds(t, text, "Stalled", "protected", "fleet.yaml:3", "team/monitor.yaml:7:3",
 		"https://github.com/org/a/blob/0123456789/team/monitor.yaml#L7",
-		"as of <code>1111111</code> in shop/agent, since <code>2222222</code>",
+		"as of <code>1111111</code> in shop/agent, since the pass at <code>2222222</code>",
 		"spec.endpoints", "the whole unit is held", "it is wrong", "cannot be reached", "1 min ago", "in 59 min",
 		"2 failed in a row", "write it right",
 		"1 more: agentry check", `href="/pipelines/prod/explain?object=ServiceMonitor%2Fshop%2Fcart"`,
@@ -361,6 +361,50 @@ kind: ServiceMonitor
 metadata: {name: s1, namespace: one, labels: {team: b}}
 spec: {selector: {}, endpoints: [{port: web}]}
 `
+
+// TestAHeldObjectSaysSinceWhen: the page of an object has what the pipeline's page says of it: as of when it is
+// rendered, since when it is held, and who changed it last. So has one that is left out.
+func TestAHeldObjectSaysSinceWhen(t *testing.T) {
+	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(inputs)}, manifest.Options{})
+	render := generator.Render(manifest.NewSet(r), generator.Options{}, nil).Explained()
+	why := diag.Diagnostic{Severity: diag.Error, Message: "no duration", File: "in.yaml", Line: 13,
+		Object: diag.Object{Kind: "ServiceMonitor", Namespace: "one", Name: "s1"},
+		Owners: []string{"@shop"}, Changed: &diag.Change{Commit: "3333333333", Date: time.Now().Add(-2 * time.Hour),
+			Author: "Ann <ann@example.com>", Subject: "Scrape faster"}}
+	s := good("a")
+	s.Held = []plan.HeldObject{{ID: manifest.ID{Kind: "ServiceMonitor", Namespace: "one", Name: "s0"},
+		Units: []string{"m/agent"}, State: plan.UnitHeld, As: branch.CommitRef{Commit: "1111111111"},
+		Since: branch.CommitRef{Commit: "2222222222"}, Reason: why}}
+	s.Findings = gitsync.Findings{Errors: 1, First: diag.List{why}}
+	h := (&fake{pipelines: []fleet.Status{s}, defs: []*fleet.Definition{definition("a")},
+		renders: map[string]*explain.Render{"a": &render}}).handler(t)
+	changed := []string{`Changed last by <a href="/?q=Ann">Ann</a>`, "2 h ago", "3333333</a> Scrape faster", "Owner: "}
+	page := get(h, "/pipelines/a/explain?object=ServiceMonitor/one/s0").Body.String()
+	holds(t, page, append(changed, "It is rendered as of <code>1111111</code> in m/agent, since the pass at "+
+		"<code>2222222</code>")...)
+	holds(t, get(h, "/pipelines/a/explain?object=ServiceMonitor/one/s1").Body.String(), changed...)
+	page = get(h, "/pipelines/a/explain?object=MetricsInstance/m/main").Body.String()
+	if strings.Contains(page, "Changed last") {
+		t.Errorf("an object without an error says who broke it: %s", page)
+	}
+}
+
+// TestAUnitThatIsLeftOutStandsOnce: an error that stands among the findings names the unit that it leaves out.
+func TestAUnitThatIsLeftOutStandsOnce(t *testing.T) {
+	why := diag.Diagnostic{Severity: diag.Error, Path: "spec.logLevel", Message: "is none", File: "a.yaml", Line: 7,
+		Object: diag.Object{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"}, Units: []string{"m/agent"}}
+	s := good("prod")
+	s.Findings = gitsync.Findings{Errors: 1, First: diag.List{why}}
+	s.Units = []fleet.UnitStatus{
+		{UnitStatus: gitsync.UnitStatus{Name: "m/agent", State: plan.UnitLeftOut,
+			Reason: "a.yaml:7: spec.logLevel: is none"}},
+		{UnitStatus: gitsync.UnitStatus{Name: "m/other", State: plan.UnitHeld, Reason: "another error"}}}
+	text := get((&fake{pipelines: []fleet.Status{s}}).handler(t), "/pipelines/prod").Body.String()
+	holds(t, text, "The whole unit m/agent is left out", "Also held", "another error")
+	if n := strings.Count(text, "is none"); n != 1 {
+		t.Errorf("the error stands %d times: %s", n, text)
+	}
+}
 
 // TestTheHierarchy follows links from the GrafanaAgents down to a job.
 func TestTheHierarchy(t *testing.T) {

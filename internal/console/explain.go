@@ -4,9 +4,13 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/explainers"
 	"github.com/agentry-dev/agentry/internal/picture"
 )
@@ -26,6 +30,31 @@ type explainPage struct {
 // ObjectLink returns the page of an object.
 func (p explainPage) ObjectLink(o explain.Object) string {
 	return explainLink(p.Pipeline, o.ID().String())
+}
+
+// Held returns how the object is held, or nil if it is not.
+func (p explainPage) Held() *plan.HeldObject {
+	i := slices.IndexFunc(p.row.Held, func(h plan.HeldObject) bool { return h.ID == p.Object.ID() })
+	if i < 0 {
+		return nil
+	}
+	return &p.row.Held[i]
+}
+
+// Broken returns the error of the object, or nil if the last pass has found none.
+func (p explainPage) Broken() *diag.Diagnostic {
+	i := slices.IndexFunc(p.row.Findings.First, func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Error && manifest.IDOf(d.Object) == p.Object.ID()
+	})
+	if i < 0 {
+		return nil
+	}
+	return &p.row.Findings.First[i]
+}
+
+// Who returns who a finding is a matter of.
+func (p explainPage) Who(d diag.Diagnostic) who {
+	return pipelinePage{frame: p.frame, row: p.row}.Who(d)
 }
 
 // FileLink returns the page of a line of a rendered file.

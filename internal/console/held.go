@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/repobrowser"
 )
@@ -25,6 +26,8 @@ type shownFinding struct {
 	Held    []plan.HeldObject
 	// MoreHeld counts the held objects that are not named.
 	MoreHeld int
+	// Withheld are the units that it holds or leaves out as a whole.
+	Withheld []fleet.UnitStatus
 }
 
 // HasManual reports whether there is a page about the code.
@@ -50,6 +53,22 @@ func showFindings(findings []shownFinding, held []plan.HeldObject) (others []pla
 		default:
 			findings[i].Held = append(findings[i].Held, h)
 		}
+	}
+	return others
+}
+
+// showUnits adds to the findings the units that they hold as a whole, and returns the others.
+func showUnits(findings []shownFinding, held []fleet.UnitStatus) (others []fleet.UnitStatus) {
+	for _, u := range held {
+		i := slices.IndexFunc(findings, func(f shownFinding) bool {
+			return f.Severity == diag.Error && slices.Contains(f.Units, u.Name) &&
+				strings.HasSuffix(u.Reason, ": "+f.Problem())
+		})
+		if i < 0 {
+			others = append(others, u)
+			continue
+		}
+		findings[i].Withheld = append(findings[i].Withheld, u)
 	}
 	return others
 }

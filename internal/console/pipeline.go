@@ -15,9 +15,10 @@ type pipelinePage struct {
 	frame
 	row
 	repobrowser.History
-	// Shown are the findings, and HeldElse the held objects whose errors are not among them.
-	Shown    []shownFinding
-	HeldElse []plan.HeldObject
+	// Shown are the findings, and HeldElse and UnitsElse what is held for errors that are not among them.
+	Shown     []shownFinding
+	HeldElse  []plan.HeldObject
+	UnitsElse []fleet.UnitStatus
 	// Delivery is how far the newest commit has come in clusters. Nil if none has reported.
 	Delivery *delivery.Status
 	// Asked says that a pass was asked for from the page, and Done that it has ended.
@@ -66,7 +67,7 @@ func (c *console) servePipeline(w http.ResponseWriter, r *http.Request) {
 	for i, excerpt := range c.Repositories.Excerpts(found.Name, found.Findings.First) {
 		p.Shown = append(p.Shown, shownFinding{Diagnostic: found.Findings.First[i], Excerpt: excerpt})
 	}
-	p.HeldElse = showFindings(p.Shown, found.Held)
+	p.HeldElse, p.UnitsElse = showFindings(p.Shown, found.Held), showUnits(p.Shown, found.HeldUnits())
 	if d, ok := c.Delivery.Status(found.Name); ok {
 		p.Delivery = &d
 	}

@@ -226,8 +226,11 @@ func commitsFound(rows []row, words []string) foundGroup {
 		for _, k := range r.commits() {
 			if isID(k) || isSubject(k, r.Name) {
 				text := strings.TrimSpace(short(k.id) + " " + k.subject)
-				g.Found = append(g.Found, foundRow{Text: text, Link: commitPageLink(r.Name, k.output), Details: k.of,
-					Pipeline: r.Name})
+				link := r.Link() + "#findings"
+				if k.output != "" {
+					link = commitPageLink(r.Name, k.output)
+				}
+				g.Found = append(g.Found, foundRow{Text: text, Link: link, Details: k.of, Pipeline: r.Name})
 			}
 		}
 	}
@@ -236,7 +239,7 @@ func commitsFound(rows []row, words []string) foundGroup {
 }
 
 // knownCommit is a commit that a pipeline read or made, and the commit of the output branch that was rendered from it,
-// or that it is. The subject is known of input commits.
+// or that it is, or nothing for one that changed what is wrong now. The subject is known of input commits.
 type knownCommit struct{ id, subject, of, output string }
 
 // commits returns the latest commits of a pipeline, each once.
@@ -246,7 +249,7 @@ func (r row) commits() (out []knownCommit) {
 	}
 	add := func(k knownCommit) {
 		isKnown := slices.ContainsFunc(out, func(other knownCommit) bool { return other.id == k.id })
-		if k.id != "" && k.output != "" && !isKnown {
+		if k.id != "" && !isKnown {
 			out = append(out, k)
 		}
 	}
@@ -254,13 +257,18 @@ func (r row) commits() (out []knownCommit) {
 	input := func(s gitsync.SourceStatus) string { return "input " + repositoryName(s.URL) + ", " + s.Ref }
 	add(knownCommit{r.Output.Commit, "", branch, r.Output.Commit})
 	for _, s := range r.Sources {
-		add(knownCommit{s.Commit, s.Subject, input(s), r.Output.Commit})
+		add(knownCommit{s.Commit, s.Subject, input(s), r.Output.Commit}) // no link if nothing was rendered yet
 	}
 	for _, h := range r.History {
 		output := strings.TrimPrefix(h.Digest, "sha1:")
 		add(knownCommit{output, "", branch, output})
 		if _, commit, ok := strings.Cut(h.Metadata["originRevision"], "sha1:"); ok && len(r.Sources) > 0 {
 			add(knownCommit{commit, h.Metadata["originSubject"], input(r.Sources[0]), output})
+		}
+	}
+	for _, d := range r.wrong() {
+		if d.Changed != nil {
+			add(knownCommit{d.Changed.Commit, d.Changed.Subject, "changed " + d.File + " last", ""})
 		}
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
@@ -29,6 +30,8 @@ func searched() *fake {
 	}
 	prod.History = meta.History{{Digest: "sha1:feedbeef01", Metadata: map[string]string{
 		"originRevision": "main@sha1:c0ffee0001", "originSubject": "Scrape the Checkout"}}}
+	prod.Findings.First = diag.List{{Severity: diag.Error, File: "a.yaml", Changed: &diag.Change{Commit: "badbad0001",
+		Author: "Ann", Subject: "Retire the Basket"}}}
 	gone := good("gone")
 	gone.LastPass = &fleet.PassStatus{}
 	return &fake{
@@ -65,6 +68,8 @@ func TestSearch(t *testing.T) {
 		"an input commit": {"q=c0ffee", 200, []string{`href="/pipelines/prod/commits/feedbeef01"`, "input org/p"}, "found-objects"},
 		"a subject": {"q=scrape+checkout+prod", 200, []string{"Found: 1 result", "c0ffee0 Scrape the Checkout"},
 			"found-objects"},
+		"the subject of what broke": {"q=basket", 200, []string{"Found: 1 result", "badbad0 Retire the Basket",
+			`href="/pipelines/prod#findings"`, "changed a.yaml last"}, "found-objects"},
 		"too little of a commit":    {"q=c0f", 200, []string{"Found: 0 results", "Nothing has all of these"}, "c0ffee"},
 		"one group":                 {"q=one&in=jobs", 200, []string{"found-jobs", `id="in-jobs" href`}, "found-objects"},
 		"a group that is not there": {"q=one&in=x", 200, []string{"found-jobs", "found-objects"}, "in=x"},

@@ -14,6 +14,9 @@ import (
 // maxSources limits the sources of an Application.
 const maxSources = 16
 
+// minShortCommit is the shortest beginning of a commit id that Argo CD takes for one.
+const minShortCommit = 7
+
 // application is the message of Argo CD's notifications, by the template that package scaffold has.
 type application struct {
 	Application string `json:"application"`
@@ -63,7 +66,7 @@ func readArgoCD(body []byte) ([]Report, error) {
 		r := Report{
 			Cluster: a.cluster(), Reconciler: "Application/" + a.Namespace + "/" + a.Application,
 			Repository: pipeline.RepositoryAddress(source.Repository),
-			Branch:     strings.TrimPrefix(source.Branch, "refs/heads/"), Path: path.Clean(source.Path),
+			Branch:     targetBranch(source.Branch), Path: path.Clean(source.Path),
 			Commit: commit, State: state, Message: message, Sent: a.Time,
 		}
 		out = append(out, r.clean())
@@ -72,6 +75,15 @@ func readArgoCD(body []byte) ([]Report, error) {
 		return nil, errNotSaid
 	}
 	return out, nil
+}
+
+// targetBranch returns the branch that a targetRevision names, or nothing: it can be a commit, or that of the default
+// branch. A tag looks like a branch.
+func targetBranch(revision string) string {
+	if revision == "HEAD" || isHex(revision) && len(revision) >= minShortCommit {
+		return ""
+	}
+	return strings.TrimPrefix(revision, "refs/heads/")
 }
 
 // outcome returns how far a source has come. The state is empty if nothing is known yet.

@@ -1,8 +1,10 @@
 package delivery
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"path"
 	"strings"
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
@@ -14,6 +16,8 @@ const (
 	clusterKey  = "cluster"
 	pipelineKey = "pipeline"
 	unitKey     = "unit"
+	branchKey   = "branch" // instead of that of the revision, which can be a tag
+	pathKey     = "path"
 )
 
 // errNotSaid means that a genuine message says nothing about the delivery of a commit.
@@ -37,13 +41,18 @@ func readFlux(body []byte) ([]Report, error) {
 		}
 		return e.Metadata[group+"/"+key] // as controllers send it to notification-controller
 	}
-	commit := commitOf(get(eventv1.MetaRevisionKey))
+	revision := get(eventv1.MetaRevisionKey)
+	commit := commitOf(revision)
 	if commit == "" || object.Name == "" {
 		return nil, errNotSaid
 	}
 	r := Report{
 		Cluster: get(clusterKey), Reconciler: object.Kind + "/" + object.Namespace + "/" + object.Name,
-		Pipeline: get(pipelineKey), Unit: get(unitKey), Commit: commit, State: state, Sent: e.Timestamp.Time,
+		Pipeline: get(pipelineKey), Unit: get(unitKey), Branch: cmp.Or(get(branchKey), branchOf(revision)),
+		Commit: commit, State: state, Sent: e.Timestamp.Time,
+	}
+	if at := get(pathKey); at != "" {
+		r.Path = path.Clean(strings.TrimPrefix(at, "/"))
 	}
 	if state == Failed {
 		r.Message = e.Message

@@ -31,7 +31,7 @@ func payload(t testing.TB, name string) []byte {
 func TestReadFlux(t *testing.T) {
 	of := func(state State, message string) *Report {
 		return &Report{Cluster: "prod-eu", Reconciler: "Kustomization/flux-system/monitoring", Pipeline: "prod",
-			Commit: commit, State: state, Message: message}
+			Branch: "environments/prod", Commit: commit, State: state, Message: message}
 	}
 	helm := func(state State, message string) *Report {
 		return &Report{Cluster: "prod-eu", Reconciler: "HelmRelease/flux-system/agents", Commit: commit[:12],
@@ -50,14 +50,16 @@ func TestReadFlux(t *testing.T) {
 			"from 'x.yaml''"),
 		"dependency": nil,
 		"canceled":   nil,
-		"unnamed": {Reconciler: "Kustomization/flux-system/monitoring", Commit: commit,
+		"unnamed": {Reconciler: "Kustomization/flux-system/monitoring", Commit: commit, Branch: "environments/prod",
 			State: Applied},
-		"direct": {Reconciler: "Kustomization/flux-system/monitoring", Commit: commit,
+		"direct": {Reconciler: "Kustomization/flux-system/monitoring", Commit: commit, Branch: "environments/prod",
 			State: Applied},
-		"unit": {Reconciler: "Kustomization/flux-system/monitoring", Commit: commit,
+		"unit": {Reconciler: "Kustomization/flux-system/monitoring", Commit: commit, Branch: "environments/prod",
 			Unit: "monitoring/metrics", State: Applied},
+		"place": {Reconciler: "Kustomization/flux-system/monitoring", Commit: commit, Branch: "environments/prod",
+			Path: "clusters/eu", State: Applied},
 		"artifact": {Reconciler: "Kustomization/flux-system/monitoring", Commit: strings.Repeat("ab", 32),
-			State: Applied}, // no pipeline has such a commit
+			Branch: "latest", State: Applied}, // no pipeline has such a commit
 		"helm": helm(Applied, ""),
 		"helm-failed": helm(Failed, "Helm upgrade failed for release monitoring/agents with chart "+
 			"agents@0.1.0+7fd1c0ffee7f.1: context deadline exceeded Last Helm logs: 2026-11-21T19:47:28Z: waiting"),
@@ -148,6 +150,30 @@ func TestCommitOf(t *testing.T) {
 		"environments/prod@sha1:G" + commit[1:]:       "",
 	} {
 		if got := commitOf(revision); got != want {
+			t.Errorf("%q: %q, want %q", revision, got, want)
+		}
+	}
+}
+
+func TestBranchOf(t *testing.T) {
+	for revision, want := range map[string]string{
+		"environments/prod@sha1:" + commit:           "environments/prod",
+		"refs/heads/environments/a@b@sha1:" + commit: "environments/a@b",
+		"refs/tags/v1@sha1:" + commit:                "refs/tags/v1",
+		"environments/prod/" + commit:                "environments/prod",
+		"sha1:" + commit:                             "",
+		commit:                                       "",
+		"0.1.0+7fd1c0ffee7f":                         "",
+	} {
+		if got := branchOf(revision); got != want {
+			t.Errorf("%q: %q, want %q", revision, got, want)
+		}
+	}
+	for revision, want := range map[string]string{
+		"environments/prod": "environments/prod", "refs/heads/main": "main", "HEAD": "", "": "", commit: "",
+		commit[:7]: "", "v1.2.3": "v1.2.3", "fade": "fade",
+	} {
+		if got := targetBranch(revision); got != want {
 			t.Errorf("%q: %q, want %q", revision, got, want)
 		}
 	}

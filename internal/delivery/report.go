@@ -34,7 +34,8 @@ type Report struct {
 	// Pipeline and Unit are what the reconciler applies; empty if it does not say.
 	Pipeline string `json:"pipeline,omitempty"`
 	Unit     string `json:"unit,omitempty"`
-	// Repository, Branch and Path are where it reads; empty if it does not say.
+	// Repository, Branch and Path are where it reads; empty if it does not say. What it says must be the place of the
+	// pipeline's output: branches can have the same commit.
 	Repository string `json:"repository,omitempty"`
 	Branch     string `json:"branch,omitempty"`
 	Path       string `json:"path,omitempty"`

@@ -33,3 +33,16 @@ func commitOf(revision string) string {
 func isHex(text string) bool {
 	return strings.Trim(text, "0123456789abcdef") == ""
 }
+
+// branchOf returns the branch in a revision, as [commitOf] reads it, or nothing for that of a chart or a commit alone.
+// A tag looks like a branch.
+func branchOf(revision string) string {
+	at := strings.LastIndex(revision, "@")
+	if at < 0 {
+		at = strings.LastIndex(revision, "/")
+	}
+	if at < 0 {
+		return ""
+	}
+	return strings.TrimPrefix(revision[:at], "refs/heads/")
+}

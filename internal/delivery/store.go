@@ -246,7 +246,7 @@ func (s *Store) find(r Report) map[string]*push {
 			found[name] = p
 		}
 	}
-	if r.Pipeline == "" && r.Repository == "" && len(found) > 1 {
+	if r.Pipeline == "" && r.Path == "" && len(found) > 1 {
 		return nil // Right after a start, pipelines that share a branch have the same commit.
 	}
 	return found
@@ -258,15 +258,16 @@ func (f *followed) find(name string, r Report) *push {
 	switch {
 	case isNamed && r.Pipeline != name:
 		return nil
-	case r.Repository != "" && (r.Repository != pipeline.RepositoryAddress(o.URL) || !f.isWithin(r.Path)):
+	case r.Repository != "" && r.Repository != pipeline.RepositoryAddress(o.URL),
+		r.Branch != "" && r.Branch != o.Branch, r.Path != "" && !f.isWithin(r.Path):
 		return nil
-	case r.Commit == "" && r.Branch == o.Branch:
+	case r.Commit == "" && r.Branch != "":
 		return f.pushes[0]
 	case r.Commit == "":
 		return nil
 	}
 	for _, p := range f.pushes {
-		if strings.HasPrefix(p.commit, r.Commit) || (isNamed || r.Repository != "") && p.has(r.Commit) {
+		if strings.HasPrefix(p.commit, r.Commit) || (isNamed || r.Path != "") && p.has(r.Commit) {
 			return p
 		}
 	}
@@ -289,7 +290,7 @@ func (f *followed) path() string {
 // whoSays returns the reconciler of a report. A path below the output's is a unit, or a folder of them.
 func (f *followed) whoSays(r Report) who {
 	w := who{r.Cluster, r.Reconciler, r.Unit}
-	if own := f.path(); w.unit == "" && r.Repository != "" && r.Path != own && pipeline.Within(own, r.Path) {
+	if own := f.path(); w.unit == "" && r.Path != "" && r.Path != own && pipeline.Within(own, r.Path) {
 		w.unit = r.Path
 		if own != "." {
 			w.unit = strings.TrimPrefix(r.Path, own+"/")

@@ -189,10 +189,23 @@ func TestWhichPipeline(t *testing.T) {
 		return Report{Reconciler: "Application/a/b", Repository: repository, Branch: "environments/prod", Path: path,
 			Commit: commit, State: Applied}
 	}
+	elsewhere := func(of Report, branch, path string) Report {
+		of.Branch, of.Path = branch, path
+		return of
+	}
 	for name, test := range map[string]struct {
 		report Report
 		want   []string
 	}{
+		"the branch of both":        {elsewhere(flux("", id("c", 1)), "environments/prod", ""), []string{"one c1"}},
+		"another branch":            {elsewhere(flux("", id("c", 1)), "environments/test", ""), nil},
+		"another branch, by name":   {elsewhere(flux("one", id("c", 1)), "environments/test", ""), nil},
+		"another branch of Argo CD": {elsewhere(argocd(shop, ".", id("c", 1)), "environments/test", "."), nil},
+		"a branch that Argo CD is silent of": {elsewhere(argocd(shop, "one", id("c", 1)), "", "one"),
+			[]string{"one c1"}},
+		"a path of Flux": {elsewhere(flux("", id("c", 2)), "environments/prod", "one/ns/a"),
+			[]string{"one c1 ns/a"}},
+		"another path of Flux, by name":        {elsewhere(flux("one", id("c", 1)), "environments/prod", "three"), nil},
 		"the commit of one":                    {flux("", id("c", 1)), []string{"one c1"}},
 		"the commit of the other":              {flux("", id("c", 2)), []string{"two c2"}},
 		"a chart":                              {flux("", id("c", 1)[:12]+"0000"), nil},

@@ -50,9 +50,9 @@ func relabelTarget(g *global, j *job, discovered map[string]string, vars variabl
 			return out, nil
 		}
 	}
-	scraped, why := settings.After(lb)
-	if why != "" {
-		out.why = why
+	scraped, refusal := settings.After(lb)
+	if refusal != nil {
+		out.why = refusal.String()
 		return out, nil
 	}
 	out.url, out.labels = scraped.String(), lb.Labels()

@@ -3,10 +3,7 @@
 package kubelist
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,13 +13,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 )
 
 // MaxBytes limits the text of an export, and the sum of what an API server answers.
@@ -131,42 +124,4 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		return 0, fmt.Errorf("the API server's answers are larger than %d MiB", MaxBytes>>20)
 	}
 	return n, err
-}
-
-// Read parses what kubectl prints, and calls add for each object: documents of YAML or JSON, each an object or a List.
-func Read(export []byte, add func(*unstructured.Unstructured) error) error {
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(export)))
-	for n := 1; ; n++ {
-		text, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		var object map[string]any
-		switch {
-		case err != nil:
-		case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && utiljson.Unmarshal(text, &object) == nil:
-		default:
-			object = nil
-			err = yaml.Unmarshal(text, &object)
-		}
-		if err != nil {
-			return fmt.Errorf("document %d is not YAML as kubectl prints it", n) // the error could quote a Secret
-		}
-		if object == nil {
-			continue
-		}
-		if err := each(&unstructured.Unstructured{Object: object}, add); err != nil {
-			return fmt.Errorf("document %d: %w", n, err)
-		}
-	}
-}
-
-func each(o *unstructured.Unstructured, add func(*unstructured.Unstructured) error) error {
-	if o.IsList() {
-		return o.EachListItem(func(item runtime.Object) error { return each(item.(*unstructured.Unstructured), add) })
-	}
-	if o.GetKind() == "" || o.GetName() == "" {
-		return errors.New("an item is not an object: it lacks a kind or a name")
-	}
-	return add(o)
 }

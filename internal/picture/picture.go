@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 )
 
@@ -113,30 +114,89 @@ func counted(kinds []string, counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// Sizes in pixels.
+// Sizes in pixels. The boxes of a column are as wide as their texts need, up to maxBoxWidth.
 const (
-	boxWidth, boxHeight = 250, 40
-	columnGap, rowGap   = 50, 10
-	margin              = 10
-	// letters is the number of 12-pixel letters that fit into a box, and smallLetters of 11-pixel letters, even into a
-	// pointed box.
-	letters, smallLetters = 34, 36
+	boxWidth, maxBoxWidth, boxHeight = 250, 460, 40
+	columnGap, rowGap                = 50, 10
+	margin                           = 10
+	// Even in a pointed box, boxMargin is left, 12-pixel letters are about letterWidth wide, and two 11-pixel letters
+	// twoSmallWidth.
+	boxMargin, letterWidth, twoSmallWidth = 14, 7, 13
+	// noteLetters is for how many letters of a note a box becomes wider.
+	noteLetters = 20
 )
 
-// placed is a node with its position: its column with the left side of that, and the distance of its middle from the
-// top.
-type placed struct {
-	*node
-	column, x, middle int
-	below             []*placed
+// column is the left side of a column, and the width of its boxes.
+type column struct{ x, width int }
+
+// letters returns how many letters fit into the first and into the second line of a box.
+func (c column) letters() (first, second int) {
+	return (c.width - boxMargin) / letterWidth, (c.width - boxMargin) * 2 / twoSmallWidth
 }
 
-// place arranges a node and its descendants, beginning at top, and returns the first row below them.
-func place(n *node, column, top int) (*placed, int) {
-	p := &placed{node: n, column: column, x: margin + column*(boxWidth+columnGap)}
+// columnsOf returns the columns for some trees.
+func columnsOf(roots []*node) (out []column) {
+	var fit func(nodes []*node, depth int)
+	fit = func(nodes []*node, depth int) {
+		if len(nodes) > 0 && depth == len(out) {
+			out = append(out, column{width: boxWidth})
+		}
+		for _, n := range nodes {
+			out[depth].width = min(max(out[depth].width, n.width()), maxBoxWidth)
+			fit(n.children, depth+1)
+		}
+	}
+	fit(roots, 0)
+	x := margin
+	for i := range out {
+		out[i].x = x
+		x += out[i].width + columnGap
+	}
+	return out
+}
+
+// width returns how wide a box has to be for the texts of a node.
+func (n *node) width() int {
+	second := utf8.RuneCountInString(n.kindAndCounts())
+	if n.note != "" {
+		second += min(utf8.RuneCountInString(separator+n.note), noteLetters)
+	}
+	return boxMargin + max(utf8.RuneCountInString(n.name)*letterWidth, (second*twoSmallWidth+1)/2)
+}
+
+// separator is between the texts of a line.
+const separator = " · "
+
+func (n *node) kindAndCounts() string {
+	if n.counts == "" {
+		return n.kind
+	}
+	return n.kind + separator + n.counts
+}
+
+// secondLine returns the kind with the counts, and what fits of the note behind them.
+func (n *node) secondLine(most int) string {
+	out := n.kindAndCounts()
+	if left := most - utf8.RuneCountInString(out+separator); n.note != "" && left > 1 {
+		out += separator + short(n.note, left)
+	}
+	return short(out, most)
+}
+
+// placed is a node with its position: its column, and the distance of its middle from the top.
+type placed struct {
+	*node
+	column
+	middle int
+	below  []*placed
+}
+
+// place arranges a node and its descendants in columns, beginning at top, and returns the first row below them.
+func place(n *node, columns []column, top int) (*placed, int) {
+	p := &placed{node: n, column: columns[0]}
 	for _, c := range n.children {
 		var child *placed
-		child, top = place(c, column+1, top)
+		child, top = place(c, columns[1:], top)
 		p.below = append(p.below, child)
 	}
 	if len(p.below) == 0 {
@@ -145,14 +205,6 @@ func place(n *node, column, top int) (*placed, int) {
 	}
 	p.middle = (p.below[0].middle + p.below[len(p.below)-1].middle) / 2
 	return p, top
-}
-
-func (p *placed) depth() int {
-	deepest := p.column
-	for _, c := range p.below {
-		deepest = max(deepest, c.depth())
-	}
-	return deepest
 }
 
 // Style has the CSS rules of a standalone SVG. A page has its own rules for the same classes: picture, node, line and
@@ -169,13 +221,18 @@ const Style = `.picture { background: #fff; color: #1f2328; font: 12px system-ui
 // SVG writes trees below one another. If it stands alone, it includes [Style]; otherwise the page has the rules.
 func SVG(w io.Writer, label string, roots []*explain.Node, link Link, alone bool) error {
 	var trees []*placed
-	top, depth := margin, 0
-	for _, r := range drawAll(roots, link) {
+	nodes, top := drawAll(roots, link), margin
+	columns := columnsOf(nodes)
+	for _, n := range nodes {
 		var p *placed
-		p, top = place(r, 0, top)
-		trees, depth = append(trees, p), max(depth, p.depth())
+		p, top = place(n, columns, top)
+		trees = append(trees, p)
 	}
-	width, height := 2*margin+(depth+1)*boxWidth+depth*columnGap, max(top-rowGap, margin)+margin
+	width, height := 2*margin+boxWidth, max(top-rowGap, margin)+margin
+	if len(columns) > 0 {
+		last := columns[len(columns)-1]
+		width = last.x + last.width + margin
+	}
 	var b strings.Builder
 	for _, p := range trees {
 		p.write(&b)
@@ -239,7 +296,7 @@ func Caption(roots []*explain.Node) string {
 func (p *placed) write(b *strings.Builder) {
 	fmt.Fprintf(b, `<g role="listitem" aria-label="%s">`, escape(p.text()))
 	for _, c := range p.below {
-		from, to := p.x+boxWidth, c.x
+		from, to := p.x+p.column.width, c.x
 		bend := (from + to) / 2
 		fmt.Fprintf(b, `<path class="line" aria-hidden="true" d="M%d %dC%d %d %d %d %d %d"/>`, from, p.middle, bend,
 			p.middle, bend, c.middle, to, c.middle)
@@ -249,15 +306,10 @@ func (p *placed) write(b *strings.Builder) {
 	}
 	top := p.middle - boxHeight/2
 	fmt.Fprintf(b, `<g class="node %s"><title>%s</title><path d="%s"/>`, strings.ReplaceAll(string(p.state), " ", "-"),
-		escape(p.text()), outline(p.state, p.x, top, boxHeight))
-	second := p.kind
-	for _, s := range []string{p.counts, p.note} {
-		if s != "" {
-			second += " · " + s
-		}
-	}
+		escape(p.text()), outline(p.state, p.x, top, p.column.width, boxHeight))
+	first, second := p.letters()
 	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text><text class="kind" x="%d" y="%d">%s</text></g>`,
-		p.x+12, top+17, escape(short(p.name, letters)), p.x+12, top+32, escape(short(second, smallLetters)))
+		p.x+12, top+17, escape(short(p.name, first)), p.x+12, top+32, escape(p.secondLine(second)))
 	if p.link != "" {
 		b.WriteString("</a>")
 	}
@@ -287,8 +339,8 @@ func (n *node) text() string {
 
 // outline returns the path of a box: rounded if the object is rendered, with cut corners if it is held, pointed if it
 // is left out or not rendered, with a double side if it is paused, and square if nothing selects it.
-func outline(s explain.State, x, y, height int) string {
-	right, bottom := x+boxWidth, y+height
+func outline(s explain.State, x, y, width, height int) string {
+	right, bottom := x+width, y+height
 	switch s {
 	case explain.Held:
 		return fmt.Sprintf("M%d %dH%dL%d %dV%dL%d %dH%dL%d %dV%dZ", x+8, y, right-8, right, y+8, bottom-8, right-8,
@@ -305,16 +357,9 @@ func outline(s explain.State, x, y, height int) string {
 		x+r, y, right-r, r, r, right, y+r, bottom-r, r, r, right-r, bottom, x+r, r, r, x, bottom-r, y+r, r, r, x+r, y)
 }
 
-// escape escapes a text for XML. Control characters, which XML does not allow, become a mark.
-func escape(s string) string {
-	return html.EscapeString(strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
-			r >= 0xfffe && r <= 0xffff {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(s, string(utf8.RuneError))))
-}
+// escape escapes a text for XML. Control characters, which XML does not allow or which turn the text around, become a
+// mark.
+func escape(s string) string { return html.EscapeString(diag.OneLine(s)) }
 
 // short cuts a text to n letters, in the middle, because the ends distinguish objects.
 func short(s string, n int) string {
@@ -361,13 +406,7 @@ func DOT(w io.Writer, roots []*explain.Node, link Link) error {
 	return err
 }
 
-// quote quotes a text for Graphviz, where a backslash begins an escape.
+// quote quotes a text for Graphviz, where a backslash begins an escape. Its lines stay lines.
 func quote(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r == 0x7f {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(diag.Plain(s)) + `"`
 }

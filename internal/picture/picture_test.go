@@ -109,18 +109,33 @@ func TestThousandsOfNodes(t *testing.T) {
 	}
 }
 
+// TestCountsAreNotCut: a box is as wide as its counts need, and a note is cut before they are.
+func TestCountsAreNotCut(t *testing.T) {
+	n := &explain.Node{Object: explain.Object{Kind: "MetricsInstance", Namespace: "m", Name: "main"},
+		State: explain.NotRendered, Why: strings.Repeat("it cannot be rendered ", 10)}
+	for i, kind := range []string{"ServiceMonitor", "PodMonitor", "Probe", "Probe"} {
+		n.Children = append(n.Children, &explain.Node{Object: explain.Object{Kind: kind, Namespace: "m",
+			Name: fmt.Sprint(i)}, State: explain.Rendered})
+	}
+	svg := draw(t, n)
+	if !strings.Contains(svg, ">MetricsInstance · 1 ServiceMonitor, 1 PodMonitor, 2 Probes · it ") {
+		t.Errorf("the counts are cut: %s", svg)
+	}
+}
+
 // TestHostileTexts: whatever the names and messages, an SVG is valid XML, and has only the elements of the picture.
 func TestHostileTexts(t *testing.T) {
-	for _, text := range []string{`"><script>alert(1)</script>`, "a\x00\x1b[31m\u202eb\x7f", "\xff\xfe", "]]>&lt;",
+	for _, text := range []string{`"><script>alert(1)</script>`, "a\x00\x1b[31m\u202e\u200fb\x7f", "\xff\xfe", "]]>&lt;",
 		strings.Repeat("ß", 500)} {
 		n := &explain.Node{Object: explain.Object{Kind: "Probe", Namespace: text, Name: text}, State: explain.Held,
 			Why: text}
 		svg := draw(t, n)
-		if strings.Contains(svg, "<script") || strings.ContainsAny(svg, "\x00\x1b\u202e\x7f") {
+		if strings.Contains(svg, "<script") || strings.ContainsAny(svg, "\x00\x1b\u202e\u200f\x7f") {
 			t.Errorf("%q gives %s", text, svg)
 		}
 		var dot strings.Builder
-		if err := picture.DOT(&dot, []*explain.Node{n}, nil); err != nil || strings.Count(dot.String(), "\n") != 4 {
+		if err := picture.DOT(&dot, []*explain.Node{n}, nil); err != nil || strings.Count(dot.String(), "\n") != 4 ||
+			strings.ContainsAny(dot.String(), "\x00\x1b\u202e\u200f\x7f") {
 			t.Errorf("%q gives %s, %v", text, dot.String(), err)
 		}
 	}

@@ -68,7 +68,7 @@ func (d *ways) chains(e *explain.Explanation) {
 	for _, chain := range chains {
 		d.b.WriteString(`<g role="list">` + "\n")
 		for i, n := range chain {
-			p := &placed{node: n, middle: d.top + boxHeight/2, x: d.x(i)}
+			p := &placed{node: n, middle: d.top + boxHeight/2, column: column{d.x(i), boxWidth}}
 			if i+1 < len(chain) {
 				d.line(p.x+boxWidth, p.middle, d.x(i+1), p.middle)
 			}
@@ -199,7 +199,7 @@ func (d *ways) row(boxes []explain.Box, from *end) *end {
 		}
 		text := strings.Join(append([]string{b.Kind + ": " + b.Text}, append(b.Notes, writtenAt(b)...)...), ", ")
 		fmt.Fprintf(&d.b, `<g role="listitem" aria-label="%s"><g class="node %s"><title>%s</title><path d="%s"/>`,
-			escape(text), class, escape(text), outline(shape, x, d.top, tall))
+			escape(text), class, escape(text), outline(shape, x, d.top, boxWidth, tall))
 		for n, line := range lines {
 			of := ""
 			if n == 0 || n >= len(lines)-len(b.Notes)-len(writtenAt(b)) {

@@ -85,6 +85,9 @@ func TestHostileExplanations(t *testing.T) {
 		if strings.Contains(svg.String(), "<script") || strings.ContainsAny(svg.String(), "\x00\x1b\u202e\x7f") {
 			t.Errorf("%q gives %s", text, svg.String())
 		}
+		if strings.ContainsAny(dot.String(), "\x00\x1b\u202e\x7f") {
+			t.Errorf("%q gives %s", text, dot.String())
+		}
 		if lines := strings.Count(dot.String(), "\n"); lines != 17 {
 			t.Errorf("%q gives %d lines: %s", text, lines, dot.String())
 		}

@@ -1,11 +1,13 @@
 package targets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -73,7 +75,8 @@ type Drop struct {
 	Count int `json:"count"`
 	// Text says what such a target lacks.
 	Text string `json:"text"`
-	// Rule counts the job's rules from 1. 0 means that the target cannot be scraped.
+	// Rule counts the job's rules from 1: the one that drops the target, or that gives it a label with which it cannot
+	// be scraped. 0 means that it cannot be scraped as it was found.
 	Rule int `json:"rule,omitempty"`
 	// Words are the rule in words, and From is the field that its author wrote; nil if agentry adds it.
 	Words string         `json:"words,omitempty"`
@@ -81,8 +84,15 @@ type Drop struct {
 	// Examples are some of the targets.
 	Examples []Example `json:"examples"`
 
+	key dropKey
+	of  map[manifest.ID]int // how many of each object
+}
+
+// dropKey identifies what drops targets. It is ordered by index: first the rules that drop, then those that made what
+// cannot be scraped.
+type dropKey struct {
 	index int
-	of    map[manifest.ID]int // how many of each object
+	why   string // what cannot be scraped
 }
 
 // Example is a target that is dropped.
@@ -142,7 +152,7 @@ func (c *Cluster) job(r rules, j *job) (*Job, error) {
 			return nil, err
 		}
 		out.Discovered++
-		if o.rule != kept {
+		if o.url == nil {
 			out.drop(j, o, of)
 			continue
 		}
@@ -164,7 +174,9 @@ func (c *Cluster) job(r rules, j *job) (*Job, error) {
 			}
 		}
 	}
-	slices.SortFunc(out.Drops, func(a, b Drop) int { return a.index - b.index })
+	slices.SortFunc(out.Drops, func(a, b Drop) int {
+		return cmp.Or(a.key.index-b.key.index, strings.Compare(a.key.why, b.key.why))
+	})
 	if out.Kept == 0 {
 		out.Why = c.why(r, j, out)
 	}
@@ -227,18 +239,24 @@ func named(id manifest.ID) string {
 
 func (out *Job) drop(j *job, o outcome, of found) {
 	out.Dropped++
-	index := o.rule
-	if index == afterRules {
-		index = len(j.rules)
+	key := dropKey{index: o.rule}
+	if o.refusal != nil {
+		key = dropKey{len(j.rules) + o.rule, o.refusal.Why}
 	}
-	i := slices.IndexFunc(out.Drops, func(d Drop) bool { return d.index == index && (o.why == "" || d.Text == o.why) })
+	i := slices.IndexFunc(out.Drops, func(d Drop) bool { return d.key == key })
 	if i < 0 {
 		i = len(out.Drops)
-		d := Drop{index: index, Text: o.why, of: map[manifest.ID]int{}}
-		if o.rule != afterRules {
+		d := Drop{key: key, of: map[manifest.ID]int{}}
+		if o.rule != noRule {
 			part := j.part(o.rule)
 			d.Rule, d.Words, d.From = o.rule+1, part.Text, part.From
 			d.Text = lack(j.rules[o.rule], part)
+		}
+		if o.refusal != nil {
+			d.Text = explain.Shown("", o.refusal.String())
+			if d.From != nil {
+				d.Text = d.From.Path + ": " + d.Text
+			}
 		}
 		out.Drops = append(out.Drops, d)
 	}

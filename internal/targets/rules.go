@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	prommodel "github.com/prometheus/common/model"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/scrapetarget"
 )
 
 // ruleOf identifies a rule as Prometheus knows it: jobs share rules, and the value of a shard is in its expression.
@@ -56,26 +58,23 @@ func (r rules) of(rule *model.Relabel, shard explain.Shard) (*relabel.Config, er
 
 // outcome is what becomes of a target that was found.
 type outcome struct {
-	// rule is the index of the rule that drops it; afterRules: it cannot be scraped, and why says the reason. It is
-	// -1 if the target is kept.
-	rule   int
-	why    string
-	url    *url.URL
-	labels labels.Labels
-	shards []int // that scrape it
+	// rule is the index of the rule that drops it, or that made it what cannot be scraped; noRule: there is none.
+	rule int
+	// refusal says why it cannot be scraped, although the rules keep it.
+	refusal *scrapetarget.Refusal
+	url     *url.URL // nil: it is dropped
+	labels  labels.Labels
+	shards  []int // that scrape it
 }
 
-const (
-	kept       = -1
-	afterRules = -2
-)
+const noRule = -1
 
 // relabel applies the rules of a job. A rule that compares the value of a shard keeps the target in the shards that it
 // keeps it in; no other rule differs between shards.
 func (r rules) relabel(j *job, lb *labels.Builder, of found) (outcome, error) {
 	lb.Reset(of.labels)
 	j.settings.Before(lb)
-	out := outcome{rule: kept}
+	out := outcome{rule: noRule}
 	for i := range j.sharing {
 		out.shards = append(out.shards, i)
 	}
@@ -102,9 +101,31 @@ func (r rules) relabel(j *job, lb *labels.Builder, of found) (outcome, error) {
 			return out, nil
 		}
 	}
-	if out.url, out.why = j.settings.After(lb); out.why != "" {
-		out.rule = afterRules
+	if out.url, out.refusal = j.settings.After(lb); out.refusal != nil {
+		out.rule = r.toBlame(j, lb, of, out.refusal.Labels, j.sharing[out.shards[0]])
 	}
 	out.labels = lb.Labels()
 	return out, nil
+}
+
+// toBlame returns the index of the last rule that changes one of some labels of a target, or noRule.
+func (r rules) toBlame(j *job, lb *labels.Builder, of found, names []string, shard explain.Shard) int {
+	lb.Reset(of.labels)
+	j.settings.Before(lb)
+	values := func() (out []string) {
+		for _, name := range names {
+			out = append(out, lb.Get(name))
+		}
+		return out
+	}
+	last, are := noRule, values()
+	for i, rule := range j.rules {
+		if c, err := r.of(rule, shard); err == nil {
+			relabel.ProcessBuilder(lb, c)
+		}
+		if now := values(); !slices.Equal(are, now) {
+			last, are = i, now
+		}
+	}
+	return last
 }

@@ -140,16 +140,54 @@ func (c *Cluster) whyNot(r rules, j *job, d *discovery, out *Job) string {
 	}
 	kind, all := c.candidates(d)
 	if len(all) == 0 {
-		return "there is no " + kind + in(d.namespaces)
+		return "there is no " + kind + in(d.namespaces) + c.elsewhere(r, j, d)
 	}
 	if len(d.selectors) == 0 && !slices.ContainsFunc(j.rules, isSelector) && len(out.Drops) > 0 {
 		return "" // it takes them all
 	}
 	chosen, near := c.chosen(r, j, d, all)
 	if len(chosen) == 0 {
-		return fmt.Sprintf("no %s%s is selected: %s", kind, in(d.namespaces), near)
+		return fmt.Sprintf("no %s%s is selected: %s%s", kind, in(d.namespaces), near, c.elsewhere(r, j, d))
 	}
 	return c.withoutTarget(j, d, chosen, out)
+}
+
+// elsewhere names the other namespaces in which the selector of a monitor would choose objects, as far as these are
+// known, with the namespaceSelector that looks there.
+func (c *Cluster) elsewhere(r rules, j *job, d *discovery) string {
+	if len(d.namespaces) == 0 || !slices.ContainsFunc(j.rules, isSelector) && len(d.selectors) == 0 {
+		return ""
+	}
+	everywhere := *d
+	everywhere.namespaces = nil
+	kind, all := c.candidates(&everywhere)
+	chosen, _ := c.chosen(r, j, &everywhere, all)
+	var others []string
+	for _, id := range chosen {
+		if !slices.Contains(d.namespaces, id.Namespace) && !slices.Contains(others, id.Namespace) {
+			others = append(others, id.Namespace)
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	slices.Sort(others)
+	text := "; the selector chooses " + kind + "s" + in(others[:min(len(others), maxNear)])
+	if more := len(others) - maxNear; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	names := strings.Join(others[:min(len(others), maxNear)], ", ")
+	switch isOwn := slices.Equal(d.namespaces, []string{j.Object.Namespace}); {
+	case !hasNamespaceSelector(j.Object.Kind):
+		return text
+	case isOwn:
+		return text + ": set namespaceSelector: {matchNames: [" + names + "]}"
+	}
+	return text + ": add " + names + " to the matchNames of namespaceSelector"
+}
+
+func hasNamespaceSelector(kind string) bool {
+	return slices.Contains([]string{"ServiceMonitor", "PodMonitor", "Probe"}, kind)
 }
 
 // missing returns the namespaces that the cluster does not have, as far as that is known.

@@ -28,7 +28,18 @@ func TestWhyThereIsNoTarget(t *testing.T) {
 			"the cluster has no namespace shop"},
 		"no Service": {
 			strings.Replace(serviceMonitor, "spec: {", "spec: {namespaceSelector: {matchNames: [a, b]}, ", 1),
-			[]string{service, unready, pod("a", "")}, "there is no Service in namespaces a, b"},
+			[]string{service, unready, pod("a", "")}, "there is no Service in namespaces a, b; the selector chooses Services " +
+				"in namespace shop: add shop to the matchNames of namespaceSelector"},
+		"a Service of another namespace": {serviceMonitor, []string{strings.Replace(service, `"shop"`, `"web"`, 1), unready,
+			pod("a", "")}, "there is no Service in namespace shop; the selector chooses Services in namespace web: " +
+			"set namespaceSelector: {matchNames: [web]}"},
+		"Services of other namespaces than those that are named": {
+			strings.Replace(serviceMonitor, "spec: {", "spec: {namespaceSelector: {matchNames: [shop, a]}, ", 1),
+			[]string{strings.Replace(service, `"app": "web"`, `"app": "wob"`, 1), unready, pod("a", ""),
+				strings.Replace(service, `"shop"`, `"e"`, 1), strings.Replace(service, `"shop"`, `"b"`, 1),
+				strings.Replace(service, `"shop"`, `"c"`, 1), strings.Replace(service, `"shop"`, `"d"`, 1)},
+			"no Service in namespaces shop, a is selected: Service/shop/web: label app is wob, not web; the selector " +
+				"chooses Services in namespaces b, c, d and 1 more: add b, c, d to the matchNames of namespaceSelector"},
 		"several Services without the label": {serviceMonitor,
 			[]string{unready, pod("a", ""),
 				`{kind: Service, apiVersion: v1, metadata: {name: a, namespace: shop}}`,
@@ -79,7 +90,28 @@ func TestWhyThereIsNoTarget(t *testing.T) {
 		"two targets that no rule drops": {strings.Replace(podMonitor, "port: http",
 			"port: http, relabelings: [{targetLabel: __address__, replacement: ''}]", 1),
 			[]string{pod("a", "10.0.0.1"), pod("b", "10.0.0.2")},
-			"Pod/shop/a, Pod/shop/b are selected, but 2 targets are dropped: it has no __address__"},
+			"Pod/shop/a, Pod/shop/b are selected, but 2 targets are dropped: " +
+				"spec.podMetricsEndpoints[0].relabelings[0]: it has no __address__"},
+		"an interval that is none": {strings.Replace(podMonitor, "port: http", "port: http, relabelings: ["+
+			"{targetLabel: __scrape_interval__, replacement: fast}, {targetLabel: x, replacement: z}]", 1),
+			[]string{pod("a", "10.0.0.1")},
+			"Pod/shop/a is selected, but 1 target is dropped: spec.podMetricsEndpoints[0].relabelings[0]: " +
+				`__scrape_interval__ is no duration: "fast"`},
+		"a timeout of 0": {strings.Replace(podMonitor, "port: http",
+			"port: http, relabelings: [{targetLabel: __scrape_timeout__, replacement: 0s}]", 1),
+			[]string{pod("a", "10.0.0.1")},
+			"Pod/shop/a is selected, but 1 target is dropped: spec.podMetricsEndpoints[0].relabelings[0]: " +
+				"__scrape_timeout__ is 0"},
+		"an interval below the timeout of the job": {strings.Replace(podMonitor, "port: http",
+			"port: http, relabelings: [{targetLabel: __scrape_interval__, replacement: 5s}]", 1),
+			[]string{pod("a", "10.0.0.1")},
+			"Pod/shop/a is selected, but 1 target is dropped: spec.podMetricsEndpoints[0].relabelings[0]: " +
+				"__scrape_timeout__ is longer than __scrape_interval__: 10s > 5s"},
+		"no interval": {strings.Replace(podMonitor, "port: http",
+			"port: http, relabelings: [{action: labeldrop, regex: __scrape_.+}]", 1),
+			[]string{pod("a", "10.0.0.1")},
+			"Pod/shop/a is selected, but 1 target is dropped: spec.podMetricsEndpoints[0].relabelings[0]: " +
+				"it has no __scrape_interval__"},
 		"an Ingress without rules": {probe,
 			[]string{`{kind: Ingress, apiVersion: networking.k8s.io/v1, metadata: {name: a, namespace: shop, labels: {app: web}}}`},
 			"Ingress/shop/a is selected, and it has no rule"},

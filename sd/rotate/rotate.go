@@ -111,8 +111,11 @@ func Pool(file string, failed func(error)) (*Value[*x509.CertPool], error) {
 func Token(file string, failed func(error), checks ...func(token string) error) (*Value[string], error) {
 	return New(func(c [][]byte) (string, error) {
 		token := strings.TrimSpace(string(c[0]))
-		if token == "" || strings.ContainsAny(token, " \t\r\n") {
-			return "", errors.New("not one token")
+		switch {
+		case token == "":
+			return "", errors.New("it has no token")
+		case strings.ContainsAny(token, " \t\r\n"):
+			return "", errors.New("it has more than one word, and is no token")
 		}
 		for _, check := range checks {
 			if err := check(token); err != nil {

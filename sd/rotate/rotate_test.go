@@ -39,6 +39,9 @@ func TestFilesAreReadAgain(t *testing.T) {
 		write("")
 		expect("second", 1)
 		expect("second", 1) // Told once.
+		if want := file + ": it has no token"; told[0].Error() != want {
+			t.Errorf("told %v, want %s", told[0], want)
+		}
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}

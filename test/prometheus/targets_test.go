@@ -338,6 +338,11 @@ func randomCluster(r *rand.Rand) (out []map[string]any) {
 		meta := map[string]any{"name": name, "uid": "uid-" + name, "labels": some(map[string]any{
 			"app": pick("web", "db"), "app.kubernetes.io/name": pick("web", ""), "team": pick("a", "b", "c")}),
 			"annotations": some(map[string]any{"example.com/path": pick("/x", "/metrics"), "port": pick("80", "81")})}
+		if n := len(out); n%4 > 0 {
+			durations := []string{"fast", "0", "0s", "5s", "1m", "1h30m", "30", " ", "-1s", "1s500ms", "2m"}
+			of := meta["annotations"].(map[string]any)
+			of["interval"], of["timeout"] = durations[n*n%len(durations)], durations[n%len(durations)]
+		}
 		if namespace != "" {
 			meta["namespace"] = namespace
 		}

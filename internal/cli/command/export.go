@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 
@@ -32,4 +33,13 @@ func ReadExport(stdin io.Reader, file, fewer string) ([]byte, error) {
 			file)
 	}
 	return text, err
+}
+
+// ExportError says what is wrong with a file that kubectl wrote.
+func ExportError(file string, err error) error {
+	hint := "write it with kubectl get -o yaml"
+	if mistake, is := errors.AsType[*kubelist.Mistake](err); is {
+		hint = mistake.Hint
+	}
+	return Usagef(hint, "%s: %v", file, err)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -54,6 +56,7 @@ type Forest struct {
 func NewForest(of explain.Render, trees []*hierarchy.Hierarchy, held []plan.HeldObject,
 	units []gitsync.UnitStatus) Forest {
 	f := Forest{Agents: []*node{}, Unselected: []*node{}, Held: listed(held)}
+	f.Held = append(f.Held, unread(of, f.Held)...)
 	for _, o := range hierarchy.Unselected(of.Set, trees) {
 		n := newNode(o)
 		n.Ignored = of.Ignore.Reason(o)
@@ -81,12 +84,38 @@ func NewForest(of explain.Render, trees []*hierarchy.Hierarchy, held []plan.Held
 	return f
 }
 
+// unread returns the objects that no unit has, because of an error in what they say about themselves, such as their
+// name.
+func unread(of explain.Render, held []plan.HeldObject) (out []plan.HeldObject) {
+	kinds := append([]string{v1alpha1.GrafanaAgentKind}, hierarchy.Selectable()...)
+	for _, o := range of.Set.LeftOut() {
+		is := func(h plan.HeldObject) bool { return h.ID == o.ID }
+		if !slices.Contains(kinds, o.Kind) || of.Set.Get(o.ID) != nil || slices.ContainsFunc(held, is) ||
+			slices.ContainsFunc(out, is) {
+			continue
+		}
+		h := plan.HeldObject{ID: o.ID, Units: []string{}, State: plan.UnitLeftOut}
+		i := slices.IndexFunc(of.Diags, func(d diag.Diagnostic) bool {
+			return d.Severity == diag.Error && manifest.IDOf(d.Object) == o.ID
+		})
+		if i >= 0 {
+			h.Reason = of.Diags[i]
+		}
+		out = append(out, h)
+	}
+	slices.SortFunc(out, func(a, b plan.HeldObject) int { return a.ID.Compare(b.ID) })
+	return out
+}
+
 // IsEmpty reports whether the forest has nothing.
 func (f Forest) IsEmpty() bool { return len(f.Agents)+len(f.Unselected)+len(f.Held)+len(f.Units) == 0 }
 
 // Only returns the forest with the objects to keep, those above them, and all below a kept one.
 func (f Forest) Only(keep func(manifest.ID) bool) Forest {
 	f.Agents, f.Unselected = only(f.Agents, keep), only(f.Unselected, keep)
+	f.Held = slices.DeleteFunc(slices.Clone(f.Held), func(h plan.HeldObject) bool {
+		return len(h.Units) == 0 && !keep(h.ID)
+	})
 	return f
 }
 

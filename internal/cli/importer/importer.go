@@ -148,7 +148,7 @@ func (s importer) source(flags *cli.Context, args []string) (source, error) {
 		}
 		in, err := installation.Read(export)
 		if err != nil {
-			return live.Result{}, command.Usagef("write it with kubectl get -o yaml", "%s: %v", args[0], err)
+			return live.Result{}, command.ExportError(args[0], err)
 		}
 		if in.Len() == 0 {
 			return live.Result{}, command.Usagef(

@@ -123,7 +123,7 @@ const (
 	// twoSmallWidth.
 	boxMargin, letterWidth, twoSmallWidth = 14, 7, 13
 	// noteLetters is for how many letters of a note a box becomes wider.
-	noteLetters = 20
+	noteLetters = 40
 )
 
 // column is the left side of a column, and the width of its boxes.

@@ -177,7 +177,7 @@ bench-agents: ## Compare Flow mode, the ancestor of Alloy, with static mode at 1
 soak: ## Run replicas of agentry serve for SOAK (10m) while people edit and things fail; then check every branch
 	go run ./test/soak -for $(SOAK)
 
-soak-model: ## Compare a million random histories of edits with a model, and print the progress
+soak-model: ## Compare 400,000 random histories of edits with a model, and print the progress
 	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=400000
 
 soak-sd: ## Run the sd-aggregator for SOAK (10m) while pods change and fail, with the race detector

@@ -10,7 +10,7 @@
 // nothing, and a source that cannot be reached stays at its last commit. Only files that an inventory lists are
 // changed or removed.
 //
-// Each stage of a pass is a package: source reads the repositories, branch reads the output branch, hold replaces
+// Each stage of a pass is a package: source reads the repositories, branch reads the output branch, lastgood replaces
 // what cannot be read by its last good version, generator renders, plan decides what becomes of the branch, and
 // publish commits, proposes and pushes. Each stage owns what it keeps between passes. These caches save time and
 // change no result.

@@ -269,7 +269,7 @@ func (s *State) addReferred(o stated) (found diag.List) {
 	if o.id.Kind == "Secret" && value["sops"] == nil {
 		if argocd.IsCluster(value) && !argocd.ParseCluster(value).IsKnown() {
 			found = o.finding(diag.InvalidSecret.At("", "declares a cluster to Argo CD without its name and server"),
-				"write name and server in stringData: they are no secrets, and config is not needed")
+				"write name and server in stringData: they are not secret, and config is not needed")
 		}
 		value = roots.AsStub(value)
 	}
@@ -286,8 +286,8 @@ func (s *State) addNamespace(o stated) (found diag.List) {
 	for _, key := range slices.Sorted(maps.Keys(written)) {
 		text, isText := written[key].(string)
 		if !isText {
-			found = append(found, o.finding(diag.InvalidMetadata.At("metadata.labels["+key+"]", "is no text, so the "+
-				"Namespace does not count"), "quote it")...)
+			found = append(found, o.finding(diag.InvalidMetadata.At("metadata.labels["+key+"]", "is not a string, so "+
+				"the Namespace does not count"), "quote it")...)
 		}
 		labels[key] = text
 	}

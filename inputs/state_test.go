@@ -64,7 +64,7 @@ func TestTheStateOfACluster(t *testing.T) {
 			strings.Replace(vars, "prod", "old", 1) + "-- apps/vars.yaml --\n" + vars, "map[] prod\n"},
 		"no text": {"ConfigMap", "-- state/vars.yaml --\n" + strings.Replace(vars, "prod", "7", 1),
 			"error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is unknown: its value in ConfigMap " +
-				"flux-system/vars is no text\n"},
+				"flux-system/vars is not a string\n"},
 		"a stub": {"Secret", "-- state/vars.yaml --\n" + namespace + "---\n" + secret,
 			"error[flux-variable]: spec.jobLabel: the value of ${CLUSTER} is unknown: the stub of Secret " +
 				"flux-system/vars has none\n"},

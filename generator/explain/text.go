@@ -18,7 +18,7 @@ func (e *Explanation) Text() string {
 		p.line(1, "pipeline: %s", e.RenderedBy)
 	}
 	if len(e.Object.Labels) > 0 {
-		p.line(1, "labels: %s", labelText(e.Object.Labels))
+		p.line(1, "labels: %s", LabelText(e.Object.Labels))
 	}
 	p.line(1, "%s", state(e))
 	if e.Runtime != "" {
@@ -81,7 +81,8 @@ func at(file string, line int) string {
 	return file + ":" + strconv.Itoa(line)
 }
 
-func labelText(labels map[string]string) string {
+// LabelText returns labels in the order of their names, as in `app=cart, stage=prod`.
+func LabelText(labels map[string]string) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
 		out = append(out, k+"="+labels[k])

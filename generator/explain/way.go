@@ -125,26 +125,15 @@ func mechanism(d *model.Discovery) string {
 	case "kubernetes":
 		namespaces, _ := d.Settings.Get("namespaces").(model.Map)
 		role, _ := d.Settings.Get("role").(model.String)
-		names := stringsOf(namespaces.Get("names"))
+		names := model.Texts(namespaces.Get("names"))
 		if own, _ := namespaces.Get("own_namespace").(model.Bool); own {
 			names = append(names, "of the agent itself")
 		}
 		return kubernetes(string(role), names)
 	case "static":
-		return listed(stringsOf(d.Settings.Get("targets")))
+		return listed(model.Texts(d.Settings.Get("targets")))
 	}
 	return d.Mechanism
-}
-
-// stringsOf returns the texts of a list.
-func stringsOf(v model.Value) (out []string) {
-	list, _ := v.(model.List)
-	for _, item := range list {
-		if text, isText := item.(model.String); isText {
-			out = append(out, string(text))
-		}
-	}
-	return out
 }
 
 // defaultInterval is the interval of all runtimes.

@@ -45,6 +45,17 @@ type Pair struct {
 // List is a sequence.
 type List []Value
 
+// Texts returns the [String]s of a [List]. Other values have none.
+func Texts(v Value) (out []string) {
+	list, _ := v.(List)
+	for _, item := range list {
+		if text, isText := item.(String); isText {
+			out = append(out, string(text))
+		}
+	}
+	return out
+}
+
 func (String) value()     {}
 func (Bool) value()       {}
 func (Number) value()     {}

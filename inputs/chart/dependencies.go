@@ -362,7 +362,7 @@ func (b *builder) inTree(d *dependency) (folder string, files []helm.File, err e
 		return "", nil, b.problem(d, diag.BuildRefused, quote(d.Repository)+" "+tree.ErrOutside.Error(),
 			"put the chart into the repository, or name the repository of charts that has it (https:// or oci://)")
 	case errors.Is(err, fs.ErrNotExist) || err == nil && !isDir:
-		return "", nil, b.problem(d, diag.BuildFailed, quote(d.Repository)+" is no folder of the repository",
+		return "", nil, b.problem(d, diag.BuildFailed, quote(d.Repository)+" is not a folder of the repository",
 			"correct the path, which counts from the chart's folder")
 	case err != nil:
 		return "", nil, err

@@ -19,7 +19,7 @@ func Nothing(field, hint, format string, args ...any) *diag.Diagnostic {
 
 // NothingRendered is [Nothing] for a chart. field is the field of the custom resource that names the chart.
 func NothingRendered(field string) *diag.Diagnostic {
-	return Nothing(field, "correct the values that decide what the chart renders, or add objects that are no hooks",
+	return Nothing(field, "correct the values that decide what the chart renders, or add objects that are not hooks",
 		"the chart renders no object with these values; hooks are left out")
 }
 

@@ -3,10 +3,8 @@ package console
 import (
 	"fmt"
 	"html/template"
-	"maps"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,8 +19,8 @@ import (
 
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"short": short, "position": position, "at": fileAndLine, "took": took, "amount": amount, "labels": labelList,
-		"line": changeOf, "class": classOf, "repository": repositoryName, "because": because, "spans": spans,
+		"short": short, "position": position, "at": fileAndLine, "took": took, "amount": amount,
+		"labels": explain.LabelText, "line": changeOf, "class": classOf, "repository": repositoryName, "because": because, "spans": spans,
 		"segment": url.PathEscape, "delivered": deliveryClass, "after": after,
 		"commit": func(commit, page string) commitLink { return commitLink{commit, page} },
 		"place":  func(text, page string) placeLink { return placeLink{text, page} },
@@ -144,14 +142,6 @@ func amount(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func labelList(labels map[string]string) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		out = append(out, k+"="+labels[k])
-	}
-	return strings.Join(out, ", ")
 }
 
 // repositoryName returns the last two parts of a URL, by which people know a repository.

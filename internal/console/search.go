@@ -193,7 +193,7 @@ func rendered(key, name string, found explain.SearchResult) foundGroup {
 			row.Link, row.Details = outputLink(e.Pipeline, row.Text, 0), id
 		default:
 			row.State, row.Class = string(e.State), classOf(e.State)
-			row.Details = strings.TrimSpace(fileAndLine(e.File, e.Line) + " " + labelList(e.Labels))
+			row.Details = strings.TrimSpace(fileAndLine(e.File, e.Line) + " " + explain.LabelText(e.Labels))
 		}
 		g.Found = append(g.Found, row)
 	}

@@ -43,7 +43,7 @@ func (in *Installation) State(apiVersions []string) ([]File, error) {
 		}
 	}
 	for _, o := range in.of("Secret") {
-		comment := "# The keys of a Secret, without values. A value that is no secret can be filled in.\n"
+		comment := "# The keys of a Secret, without values. A value that is not secret can be filled in.\n"
 		switch {
 		case argocd.IsCluster(o.Object):
 			comment = "# A cluster of Argo CD, without its credentials and annotations. " +

@@ -82,7 +82,7 @@ func (s Settings) After(lb *labels.Builder) (*url.URL, *Refusal) {
 	case address == "":
 		return nil, &Refusal{Why: "it has no " + model.AddressLabel, Labels: []string{model.AddressLabel}}
 	case strings.Contains(address, "/"):
-		return nil, &Refusal{Why: model.AddressLabel + " has a slash, and is no host with a port",
+		return nil, &Refusal{Why: model.AddressLabel + " has a slash, so it is not a host with a port",
 			Labels: []string{model.AddressLabel}}
 	}
 	if refusal := s.refusedDurations(lb); refusal != nil {
@@ -116,7 +116,8 @@ func (s Settings) refusedDurations(lb *labels.Builder) *Refusal {
 			return &Refusal{Why: "it has no " + of.label, Labels: []string{of.label}}
 		case err != nil && value == of.own:
 		case err != nil:
-			return &Refusal{Why: of.label + " is no duration", Value: strconv.Quote(value), Labels: []string{of.label}}
+			return &Refusal{Why: of.label + " is not a duration", Value: strconv.Quote(value),
+				Labels: []string{of.label}}
 		case d == 0:
 			return &Refusal{Why: of.label + " is 0", Labels: []string{of.label}}
 		default:

@@ -90,7 +90,7 @@ func (j *job) discovery(d *model.Discovery) {
 				labels[pair.Key] = string(text)
 			}
 		}
-		j.written = append(j.written, written{textsOf(d.Settings.Get("targets")), labels})
+		j.written = append(j.written, written{model.Texts(d.Settings.Get("targets")), labels})
 	case "kubernetes":
 		j.inKubernetes(d)
 	default:
@@ -108,7 +108,7 @@ func (j *job) inKubernetes(d *model.Discovery) {
 	role, _ := d.Settings.Get("role").(model.String)
 	of := &discovery{role: strings.ToLower(string(role))}
 	namespaces, _ := d.Settings.Get("namespaces").(model.Map)
-	of.namespaces = textsOf(namespaces.Get("names"))
+	of.namespaces = model.Texts(namespaces.Get("names"))
 	if namespaces.Get("own_namespace") == model.Bool(true) {
 		own, _, _ := strings.Cut(j.Unit, "/")
 		of.namespaces = append(of.namespaces, own)
@@ -136,17 +136,6 @@ func (j *job) kubernetes(d *discovery, selectors []model.RoleSelector) {
 		return
 	}
 	j.discoveries = append(j.discoveries, d)
-}
-
-// textsOf returns the texts of a list.
-func textsOf(v model.Value) (out []string) {
-	list, _ := v.(model.List)
-	for _, item := range list {
-		if text, isText := item.(model.String); isText {
-			out = append(out, string(text))
-		}
-	}
-	return out
 }
 
 // withoutEscapes returns a job as the agent reads it, but for references to variables, which only pods know: $$ is a

@@ -96,7 +96,7 @@ func TestWhyThereIsNoTarget(t *testing.T) {
 			"{targetLabel: __scrape_interval__, replacement: fast}, {targetLabel: x, replacement: z}]", 1),
 			[]string{pod("a", "10.0.0.1")},
 			"Pod/shop/a is selected, but 1 target is dropped: spec.podMetricsEndpoints[0].relabelings[0]: " +
-				`__scrape_interval__ is no duration: "fast"`},
+				`__scrape_interval__ is not a duration: "fast"`},
 		"a timeout of 0": {strings.Replace(podMonitor, "port: http",
 			"port: http, relabelings: [{targetLabel: __scrape_timeout__, replacement: 0s}]", 1),
 			[]string{pod("a", "10.0.0.1")},

@@ -115,7 +115,7 @@ func Token(file string, failed func(error), checks ...func(token string) error) 
 		case token == "":
 			return "", errors.New("it has no token")
 		case strings.ContainsAny(token, " \t\r\n"):
-			return "", errors.New("it has more than one word, and is no token")
+			return "", errors.New("it has more than one word, so it is not a token")
 		}
 		for _, check := range checks {
 			if err := check(token); err != nil {

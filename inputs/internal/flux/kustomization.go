@@ -182,8 +182,8 @@ func (k *kustomization) variables(ctx context.Context, objects Objects, secret m
 			all = all.Over(holdingSecret(values, secret[ref.Kind+"/"+k.namespace()+"/"+ref.Name]), true)
 		}
 		if wrong := unreadable(object); len(wrong) > 0 {
-			all = all.WithUnknown(wrong, "is unknown: its value in "+in+" is no text")
-			problems = append(problems, new(diag.FluxVariable.At(field, "in %s, these values are no texts: %s", in,
+			all = all.WithUnknown(wrong, "is unknown: its value in "+in+" is not a string")
+			problems = append(problems, new(diag.FluxVariable.At(field, "in %s, these values are not strings: %s", in,
 				strings.Join(wrong, ", ")).As(diag.Warning).WithHint("quote them; until then the variables stay as "+
 				"${NAME}, and objects with them are not rendered")))
 		}

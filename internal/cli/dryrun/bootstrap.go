@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"path"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/internal/checkout"
 )
@@ -84,7 +84,7 @@ func (f *fluxFiles) add(name string, text []byte) {
 			continue
 		}
 		in, applied := path.Dir(name), path.Join(".", path.Join("/", of.Spec.Path)[1:])
-		if path.Base(name) == syncFile && isBelow(in, applied) { // else it is of a repository in a folder
+		if path.Base(name) == syncFile && pipeline.Within(applied, in) { // else it is of a repository in a folder
 			f.synced = append(f.synced, applied)
 		}
 		if f.applied == nil {
@@ -102,7 +102,7 @@ func (f *fluxFiles) paths() (out []string) {
 	for in := range f.applied {
 		isApplied := in == "."
 		for from, paths := range f.applied {
-			applies := func(folder string) bool { return isBelow(in, folder) }
+			applies := func(folder string) bool { return pipeline.Within(folder, in) }
 			isApplied = isApplied || from != in && slices.ContainsFunc(paths, applies)
 		}
 		if !isApplied {
@@ -110,9 +110,4 @@ func (f *fluxFiles) paths() (out []string) {
 		}
 	}
 	return out
-}
-
-// isBelow reports whether a name is the folder, or lies below it.
-func isBelow(name, folder string) bool {
-	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
 }

@@ -128,8 +128,8 @@ func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
 	}
 	top := checkout.Top(t.top)
 	if top == "" {
-		return local{}, command.Usagef("run it in a clone", "%s is no revision: this folder is not in a Git repository",
-			s.Revision)
+		return local{}, command.Usagef("run it in a clone",
+			"%s is not a revision: this folder is not in a Git repository", s.Revision)
 	}
 	r := checkout.OpenRepository(top)
 	s.ends = append(s.ends, r.Close)

@@ -20,8 +20,8 @@ import (
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"short": short, "position": position, "at": fileAndLine, "took": took, "amount": amount,
-		"labels": explain.LabelText, "line": changeOf, "class": classOf, "repository": repositoryName, "because": because, "spans": spans,
-		"segment": url.PathEscape, "delivered": deliveryClass, "after": after,
+		"labels": explain.LabelText, "line": changeOf, "class": classOf, "repository": repositoryName,
+		"because": because, "spans": spans, "segment": url.PathEscape, "delivered": deliveryClass, "after": after,
 		"commit": func(commit, page string) commitLink { return commitLink{commit, page} },
 		"place":  func(text, page string) placeLink { return placeLink{text, page} },
 	}

@@ -42,7 +42,7 @@ type Row struct {
 	// AppliedAfter and HealthyAfter are the times from the push until the reports of it; nil if one is unknown.
 	AppliedAfter *metav1.Duration `json:"appliedAfter,omitempty"`
 	HealthyAfter *metav1.Duration `json:"healthyAfter,omitempty"`
-	// Current is the newest commit that it has applied, if that is another one.
+	// Current is the commit that it has applied, if that is another one.
 	Current string `json:"current,omitempty"`
 }
 
@@ -186,8 +186,12 @@ func (f *followed) row(p *push, w who, r *reconciler) Row {
 		out.State, out.Message, out.Reported = at.state, at.message, timeOf(at.reported)
 		out.AppliedAfter, out.HealthyAfter = between(p.at, at.applied), between(p.at, at.healthy)
 	}
-	if r.applied > p.number && out.State != Applied && out.State != Healthy {
+	isApplied := out.State == Applied || out.State == Healthy
+	switch {
+	case r.applied > p.number && !isApplied:
 		out.State, out.Message = Superseded, ""
+	case r.applied < p.number && isApplied: // It was taken back to an older commit.
+		out.State, out.AppliedAfter, out.HealthyAfter = Pushed, nil, nil
 	}
 	return out
 }

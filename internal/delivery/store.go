@@ -77,8 +77,20 @@ func (w who) covers(unit string) bool {
 
 // reconciler is how far a reconciler has come.
 type reconciler struct {
-	applied int // the number of the newest push that it applied
-	heard   int // the number of the newest push when it last reported
+	applied int       // the number of the push that it has applied
+	sent    time.Time // of the report that says so, by its clock
+	heard   int       // the number of the newest push when it last reported
+}
+
+// has notes that it has applied a push. An older one than before counts only if the report was sent later: then it was
+// taken back, and otherwise the report was overtaken.
+func (r *reconciler) has(number int, sent time.Time) {
+	if number > r.applied || sent.After(r.sent) {
+		r.applied = number
+	}
+	if sent.After(r.sent) {
+		r.sent = sent
+	}
 }
 
 // push is a commit of the output branch.
@@ -170,11 +182,10 @@ func (s *Store) follow(f *followed, out fleet.Outcome) bool {
 			}
 		}
 	case len(f.pushes) == 0: // a commit of an earlier process
-	case f.definition.Spec.Output.Promotion.Mode.Proposes(): // merged by somebody, with any of the units
+		f.changeAll(out, p)
+	case f.definition.Spec.Output.Promotion.Mode.Proposes(): // merged by somebody
 		p.at = time.Now()
-		for _, u := range out.After.Units {
-			f.units[u.Name] = p.number
-		}
+		f.changeAll(out, p)
 	default:
 		f.pushes[0].add(tip)
 		return true
@@ -184,6 +195,13 @@ func (s *Store) follow(f *followed, out fleet.Outcome) bool {
 		s.drop(f)
 	}
 	return true
+}
+
+// changeAll notes that a push may have changed any of the units.
+func (f *followed) changeAll(out fleet.Outcome, p *push) {
+	for _, u := range out.After.Units {
+		f.units[u.Name] = p.number
+	}
 }
 
 // drop forgets the oldest push, and what only it had. s.mu is held.
@@ -318,12 +336,14 @@ func (s *Store) note(name string, f *followed, p *push, r Report) {
 		s.rows++
 	}
 	from.heard = f.pushes[0].number
-	if r.State != Failed && at.applied.IsZero() {
-		at.applied = r.received
-		if from.applied < p.number && !p.at.IsZero() && s.options.Applied != nil {
-			s.options.Applied(name, max(0, at.applied.Sub(p.at)))
+	if r.State != Failed {
+		if at.applied.IsZero() {
+			at.applied = r.received
+			if from.applied < p.number && !p.at.IsZero() && s.options.Applied != nil {
+				s.options.Applied(name, max(0, at.applied.Sub(p.at)))
+			}
 		}
-		from.applied = max(from.applied, p.number)
+		from.has(p.number, r.Sent)
 	}
 	if r.State == Healthy && at.healthy.IsZero() {
 		at.healthy = r.received

@@ -285,6 +285,45 @@ func TestPromotion(t *testing.T) {
 	same(t, "outcomes", []string{}, w.told) // The input commits are unknown.
 }
 
+// TestAfterARestart: nobody knows which units the commit of the process before changed, so one that fails counts.
+func TestAfterARestart(t *testing.T) {
+	w := newTestbed()
+	out := outcome("prod", "", id("c", 1), 0)
+	out.After.Units = []fleet.UnitStatus{{UnitStatus: gitsync.UnitStatus{Name: "ns/one"}}}
+	w.Passed(t.Context(), out)
+	w.Record(from("eu", 1, Applied))
+	same(t, "unapplied units", map[string]int{"prod": 0}, w.Unapplied())
+	w.Record(from("us", 1, Failed))
+	same(t, "unapplied units", map[string]int{"prod": 1}, w.Unapplied())
+	w.Record(from("us", 1, Applied))
+	same(t, "unapplied units", map[string]int{"prod": 0}, w.Unapplied())
+}
+
+// TestTakenBack: a cluster can be taken back to an older commit, which a report that was overtaken does not mean.
+func TestTakenBack(t *testing.T) {
+	w := newTestbed()
+	at := func(n, second int) Report {
+		r := from("eu", n, Applied)
+		r.Sent = time.Unix(1_700_000_000+int64(second), 0)
+		return r
+	}
+	w.pushed(1, "ns/one")
+	w.pushed(2, "ns/one", "ns/two")
+	w.Record(at(2, 2))
+	for _, overtaken := range []Report{at(1, 1), at(1, 2)} {
+		w.Record(overtaken)
+		same(t, "rows", []string{"eu applied"}, w.states(t, 2))
+	}
+	w.Record(at(1, 3))
+	same(t, "rows", []string{"eu pushed"}, w.states(t, 2))
+	same(t, "unapplied units", map[string]int{"prod": 2}, w.Unapplied())
+	s, _ := w.Status("prod")
+	same(t, "what it has", id("c", 1), s.Rows[0].Current)
+	w.Record(at(2, 4))
+	same(t, "rows", []string{"eu applied"}, w.states(t, 2))
+	same(t, "unapplied units", map[string]int{"prod": 0}, w.Unapplied())
+}
+
 func TestUnitsOfReconcilers(t *testing.T) {
 	w := newTestbed()
 	w.pushed(1, "ns/one", "ns/two", "other/three")

@@ -365,10 +365,13 @@ func (r *Run) isBelow(label, file string) bool {
 	})
 }
 
-// Has reports whether an object of the inputs is in a file below the paths, or was built there.
+// Has reports whether an object of the inputs is in a file below the paths, or was built there. Objects with errors
+// count, too.
 func (r *Run) Has(id manifest.ID) bool {
-	o := r.Report.Set.Get(id)
-	return o != nil && r.holds(o)
+	if o := r.Report.Set.Get(id); o != nil {
+		return r.holds(o)
+	}
+	return slices.ContainsFunc(r.Report.Set.LeftOutAs(id), r.holds)
 }
 
 func (r *Run) holds(o *manifest.Object) bool {

@@ -3,8 +3,12 @@ package gitsync
 import (
 	"slices"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/internal/blame"
+	"github.com/agentry-dev/agentry/gitsync/internal/lastgood"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
@@ -27,21 +31,58 @@ func (p *pass) blame(from *start) {
 	}
 	for i := range p.report.Held[:min(len(p.report.Held), maxBlamed)] {
 		p.blameOne(from, &p.report.Held[i].Reason)
+		p.dateBack(from, &p.report.Held[i])
 	}
 }
 
 func (p *pass) blameOne(from *start, d *diag.Diagnostic) {
+	src, ok := p.sourceOf(from, d)
+	if !ok {
+		return
+	}
+	defer src.Reader.Close()
+	// Objects that the cache lost cost nothing but the answer: the finding is the same without it.
+	d.Changed, _ = p.memory.blame.Change(src, d.File, d.Line)
+	d.Owners, _ = p.memory.blame.Owners(src, d.File)
+}
+
+// dateBack says that an object is held since its document was last changed, if it was another one when it was good, or
+// never was good: a pass that commits nothing leaves no record, and later passes would say that they held the object
+// first.
+func (p *pass) dateBack(from *start, h *plan.HeldObject) {
+	src, ok := p.sourceOf(from, &h.Reason)
+	if !ok {
+		return
+	}
+	defer src.Reader.Close()
+	switch {
+	case h.Reason.Changed == nil:
+		return
+	case h.As.Commit != "":
+		was, err := p.memory.blame.Had(src, plumbing.NewHash(h.As.Commit), h.Reason.File, h.Reason.Line)
+		if err != nil || was {
+			return // Something else broke it, or nobody knows.
+		}
+	case h.State != plan.UnitLeftOut || h.Reason.BuiltBy != "": // What builds it can be newer.
+		return
+	}
+	changed, err := src.Reader.Commit(plumbing.NewHash(h.Reason.Changed.Commit))
+	if err != nil {
+		return
+	}
+	if since := lastgood.CommitRef(changed); since.Date.Before(h.Since.Date) {
+		h.Since = since
+	}
+}
+
+// sourceOf returns the source of the file of a finding, with a reader to close, or false if there is none.
+func (p *pass) sourceOf(from *start, d *diag.Diagnostic) (src blame.Source, ok bool) {
 	i := slices.IndexFunc(p.sources.List, func(s *source.Source) bool {
 		return len(p.sources.List) == 1 || s.Label == d.Source
 	})
 	if i < 0 || d.File == "" {
-		return
+		return blame.Source{}, false
 	}
 	repo := p.sources.List[i].Repo
-	rd := repo.Reader()
-	defer rd.Close()
-	src := blame.Source{URL: repo.URL(), Reader: rd, Head: from.commits[i]}
-	// Objects that the cache lost cost nothing but the answer: the finding is the same without it.
-	d.Changed, _ = p.memory.blame.Change(src, d.File, d.Line)
-	d.Owners, _ = p.memory.blame.Owners(src, d.File)
+	return blame.Source{URL: repo.URL(), Reader: repo.Reader(), Head: from.commits[i]}, true
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
@@ -94,6 +95,37 @@ func TestRecordAlone(t *testing.T) {
 		if report := l.pass(); report.Commit != "" || len(report.Held) != 1 {
 			t.Errorf("commit %q, held %v", report.Commit, report.Held)
 		}
+	}
+}
+
+// TestHeldSince holds that an object is held since the commit that broke it, whatever else was committed and pushed
+// since, and whoever asks.
+func TestHeldSince(t *testing.T) {
+	t.Parallel()
+	l := rendered(t)
+	first := l.syncer()
+	broken := l.input(map[string]string{webA: bad("a"), "in/a/new.yaml": badField("a", "new")})
+	for i, text := range []string{"", "one", "two"} {
+		if text != "" {
+			l.input(elsewhere(i, "README.md", text))
+		}
+		for _, s := range []*gitsync.Syncer{first, l.syncer()} {
+			held := l.passOf(s).Held
+			if len(held) != 2 {
+				t.Fatalf("held: %v", held)
+			}
+			for _, h := range held {
+				if h.Since.Commit != broken {
+					t.Errorf("after %d commits %s is held since %s, not %s", i, h.ID, h.Since.Commit, broken)
+				}
+			}
+		}
+	}
+	// A record of the first pass that saw it says more than a later change of what is broken.
+	l.input(map[string]string{webA: bad("a") + "# still\n"})
+	l.input(map[string]string{webA: bad("a") + "# and still\n"})
+	if h := l.pass().Held[1]; h.Since.Commit == l.inputs[len(l.inputs)-1] || h.Reason.Changed == nil {
+		t.Errorf("%s is held since its last change", h.ID)
 	}
 }
 

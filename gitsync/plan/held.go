@@ -26,7 +26,7 @@ type HeldObject struct {
 	// As is the input commit whose version of the object is rendered. It is zero if the object is left out, or
 	// if its units keep their folder.
 	As branch.CommitRef `json:"as,omitzero"`
-	// Since is the input commit with which it was first held.
+	// Since is the input commit with which it was first held, or the earlier one that broke it.
 	Since branch.CommitRef `json:"since,omitzero"`
 	// Reason is the error.
 	Reason diag.Diagnostic `json:"why"`

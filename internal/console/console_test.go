@@ -246,7 +246,7 @@ func TestThePageOfAPipeline(t *testing.T) {
 	text := get(h, "/pipelines/prod").Body.String()
 	holds(t, text, "Stalled", "protected", "fleet.yaml:3", "team/monitor.yaml:7:3",
 		"https://github.com/org/a/blob/0123456789/team/monitor.yaml#L7",
-		"as of <code>1111111</code> in shop/agent, since the pass at <code>2222222</code>",
+		"as of <code>1111111</code> in shop/agent, since <code>2222222</code>",
 		"spec.endpoints", "the whole unit is held", "it is wrong", "cannot be reached", "1 min ago", "in 59 min",
 		"2 failed in a row", "write it right",
 		"1 more: agentry check", `href="/pipelines/prod/explain?object=ServiceMonitor%2Fshop%2Fcart"`,
@@ -380,7 +380,7 @@ func TestAHeldObjectSaysSinceWhen(t *testing.T) {
 		renders: map[string]*explain.Render{"a": &render}}).handler(t)
 	changed := []string{`Changed last by <a href="/?q=Ann">Ann</a>`, "2 h ago", "3333333</a> Scrape faster", "Owner: "}
 	page := get(h, "/pipelines/a/explain?object=ServiceMonitor/one/s0").Body.String()
-	holds(t, page, append(changed, "It is rendered as of <code>1111111</code> in m/agent, since the pass at "+
+	holds(t, page, append(changed, "It is rendered as of <code>1111111</code> in m/agent, since "+
 		"<code>2222222</code>")...)
 	holds(t, get(h, "/pipelines/a/explain?object=ServiceMonitor/one/s1").Body.String(), changed...)
 	page = get(h, "/pipelines/a/explain?object=MetricsInstance/m/main").Body.String()

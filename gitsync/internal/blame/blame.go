@@ -75,6 +75,22 @@ func (m *Memory) Change(src Source, file string, line int) (*diag.Change, error)
 	return c, nil
 }
 
+// Had reports whether a commit of a source has the document that is at a line of a file, as [Memory.Change] counts, in
+// the same file and as it is.
+func (m *Memory) Had(src Source, commit plumbing.Hash, file string, line int) (bool, error) {
+	h := history{rd: src.Reader, file: file}
+	head, err := h.at(src.Head)
+	if err != nil {
+		return false, err
+	}
+	c, err := src.Reader.Commit(commit)
+	if err != nil {
+		return false, err
+	}
+	text, err := h.at(c)
+	return text != "" && head != "" && hasDocument(text, documentAt(head, line)), err
+}
+
 // history is the history of one document.
 type history struct {
 	rd         *object.Reader
@@ -125,6 +141,15 @@ func (h *history) unchanged(c *object.Commit, blob plumbing.Hash) (*object.Commi
 		}
 	}
 	return nil, plumbing.ZeroHash, nil
+}
+
+// at returns the text of the file in a commit, as read does.
+func (h *history) at(c *object.Commit) (string, error) {
+	blob, err := h.blob(c)
+	if err != nil {
+		return "", err
+	}
+	return h.read(blob)
 }
 
 // blob returns the blob of the file in a commit, or zero if there is none.

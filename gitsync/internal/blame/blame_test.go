@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync/internal/blame"
@@ -87,6 +88,31 @@ func TestChange(t *testing.T) {
 	c, err := m.Change(src, "shop/all.yaml", 1)
 	if err != nil || c.Author != "Ann <ann@example.com>" || c.Subject != "commit 3" || c.Date.IsZero() {
 		t.Error(c, err)
+	}
+}
+
+// TestHad: a commit has a document if it is in the same file as it is now, wherever it is there.
+func TestHad(t *testing.T) {
+	g := gittest.NewRepo(t)
+	first := g.Commit("main", map[string]string{"all.yaml": "a: 1\n---\nb: 1\n"})
+	second := g.Commit("main", map[string]string{"all.yaml": "b: 1\n---\na: 2\n"})
+	g.Commit("main", map[string]string{"all.yaml": "b: 1\n---\na: 2\n---\nc: 1\n", "new.yaml": "b: 1\n"})
+	m, src := &blame.Memory{}, at(t, g, "main", 50)
+	for _, test := range []struct {
+		commit, file string
+		line         int
+		want         bool
+	}{
+		{first, "all.yaml", 1, true}, {first, "all.yaml", 3, false}, {second, "all.yaml", 3, true},
+		{second, "all.yaml", 5, false}, {second, "new.yaml", 1, false}, {second, "none.yaml", 1, false},
+	} {
+		had, err := m.Had(src, plumbing.NewHash(test.commit), test.file, test.line)
+		if had != test.want || err != nil {
+			t.Errorf("%+v: %v, %v", test, had, err)
+		}
+	}
+	if had, err := m.Had(src, plumbing.NewHash(strings.Repeat("a", 40)), "all.yaml", 1); had || err == nil {
+		t.Error("it is known of a commit that nobody has")
 	}
 }
 

@@ -70,14 +70,15 @@ test-all: ## Run every test and print how long each part took; CI runs this
 	@test/stages.sh lint race docs-test release-test prometheus chart agentcheck operator argocd-plugin promoter browser e2e
 
 # The race detector makes tests many times slower, and finds nothing in a package that starts no goroutine, nor in a
-# program that a test starts: those run without it, and so do the stories, whose passes are like those of other tests.
+# program that a test starts. Those run without it, and so does what makes many cases that run alike: stories, random
+# fixtures.
 race: test-deps ## Run all tests of the main module, with the race detector where goroutines are, and 4,000 random histories of edits
 	@all=$$(go list -f '{{.Dir}}' ./...) && \
 	racy=$$(for d in $$all; do ! grep -qE --exclude='bench*' '^\s*go (func|[a-zA-Z.]+\()|\.Go\(|panics\.Each\(' $$d/*.go || echo $$d; done | \
-		grep -vE '/(internal/cli|inputs/kustomize)$$') && \
+		grep -vE '/(generator|internal/cli|inputs/kustomize)$$') && \
 	echo "with the race detector: $$(echo "$$racy" | wc -l) packages" && \
 	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -timeout 30m -skip '^TestStories$$' $$racy && \
-	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -timeout 30m -run Serve ./internal/cli && \
+	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -timeout 30m -run '^Test(Conformance|Serve)' ./generator ./internal/cli && \
 	go test -timeout 30m $$(printf '%s\n' $$all $$racy | sort | uniq -u)
 	GOGC=400 go test -timeout 30m -run '^(TestStories|TestModel)$$' ./gitsync -model.histories=4000
 

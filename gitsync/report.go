@@ -114,7 +114,7 @@ func (r *Report) addPlan(p *plan.Plan) {
 	r.Held = p.Held()
 	for i := range p.Units {
 		u := &p.Units[i]
-		r.Units = append(r.Units, UnitStatus{Name: u.Name, State: u.State, Reason: u.Reason, Lost: u.Lost,
-			Files: u.Files()})
+		r.Units = append(r.Units, UnitStatus{Name: u.Name, State: u.State, Reason: u.Reason, Error: u.Error,
+			Lost: u.Lost, Files: u.Files()})
 	}
 }

@@ -38,6 +38,8 @@ type UnitStatus struct {
 	State plan.UnitState `json:"state"`
 	// Reason says why a unit is held or left out.
 	Reason string `json:"reason"`
+	// Error is the finding that says so; zero if none does by itself.
+	Error diag.Diagnostic `json:"-"`
 	// Lost counts the inputs that a changed unit is no longer rendered from, such as "-2 ServiceMonitors, -4 jobs".
 	Lost string `json:"lost,omitempty"`
 	// Files is the number of files in its folder, without those that describe it.

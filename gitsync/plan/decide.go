@@ -103,7 +103,7 @@ func (d decider) holdUnreadable(unit *Unit) {
 			continue
 		}
 		if u := d.Objects.Unreadable[id]; u != nil {
-			unit.hold(u.Reason.Position() + ": " + u.Reason.Problem())
+			unit.holdFor(u.Reason)
 			return
 		}
 		if d.Objects.MayBeHidden(id) {
@@ -144,7 +144,7 @@ func (d decider) gone(folder *branch.Unit) (Unit, error) {
 	switch u := d.Objects.Unreadable[id]; {
 	case d.Objects.Set.Get(id) != nil:
 	case u != nil:
-		unit.hold(u.Reason.Position() + ": " + u.Reason.Problem())
+		unit.holdFor(u.Reason)
 	case d.Objects.MayBeHidden(id):
 		d.holdVanished(&unit, id)
 	}
@@ -174,7 +174,7 @@ func (d decider) holdConflicts() error {
 				titleOf(owner)))
 			found.Units = []string{unit.Name}
 			d.Diags = append(d.Diags, found)
-			unit.fail(found.Problem())
+			unit.fail(found)
 			again = true
 			if err := d.addOwned(owners, unit); err != nil {
 				return err

@@ -76,10 +76,11 @@ func Decide(in Inputs) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the output branch: %w", err)
 	}
-	reasons := firstErrors(in.Rendered.Diags)
+	found := firstErrors(in.Rendered.Diags)
 	for i := range p.Units {
-		if u := &p.Units[i]; u.Reason == "" && u.isFailed() {
-			u.Reason = reasons[u.Name]
+		u := &p.Units[i]
+		if d, ok := found[u.Name]; ok && u.Reason == "" && u.isFailed() {
+			u.Reason, u.Error = reasonText(d), d
 		}
 	}
 	p.Diags = append(p.Diags, p.aboutInputs(in.Rendered.Diags)...)
@@ -87,8 +88,8 @@ func Decide(in Inputs) (*Plan, error) {
 }
 
 // firstErrors returns the first error of each unit: of its GrafanaAgent, else of anything in it.
-func firstErrors(diags diag.List) map[string]string {
-	out, ofAgent := map[string]string{}, map[string]bool{}
+func firstErrors(diags diag.List) map[string]diag.Diagnostic {
+	out, ofAgent := map[string]diag.Diagnostic{}, map[string]bool{}
 	for _, d := range diags {
 		if d.Severity != diag.Error {
 			continue
@@ -96,7 +97,7 @@ func firstErrors(diags diag.List) map[string]string {
 		for _, u := range d.Units {
 			isOfAgent := manifest.IDOf(d.Object) == agentOf(u)
 			if _, ok := out[u]; !ok || isOfAgent && !ofAgent[u] {
-				out[u], ofAgent[u] = d.Position()+": "+d.Problem(), isOfAgent
+				out[u], ofAgent[u] = d, isOfAgent
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/gitsync/branch"
@@ -43,7 +44,9 @@ type Unit struct {
 	Name   string
 	State  UnitState
 	Reason string // why the unit is held or left out
-	Lost   string // the losses of a changed unit, such as "-2 ServiceMonitors, -4 jobs"
+	// Error is the finding that holds the unit or leaves it out; zero if none does by itself.
+	Error diag.Diagnostic
+	Lost  string // the losses of a changed unit, such as "-2 ServiceMonitors, -4 jobs"
 
 	action   action
 	rendered *generator.Unit  // nil if the inputs have none
@@ -81,9 +84,16 @@ func (u *Unit) hold(reason string) {
 	u.action, u.State, u.Reason = keep, UnitHeld, reason
 }
 
-// fail keeps the folder as it is; a unit that has none is left out.
-func (u *Unit) fail(reason string) {
-	u.hold(reason)
+// holdFor keeps the folder as it is for an error.
+func (u *Unit) holdFor(d diag.Diagnostic) {
+	u.hold(reasonText(d))
+	u.Error = d
+}
+
+// fail keeps the folder as it is for an error; a unit that has none is left out.
+func (u *Unit) fail(d diag.Diagnostic) {
+	u.hold(d.Problem())
+	u.Error = d
 	if !u.folder.Exists() {
 		u.State = UnitLeftOut
 	}

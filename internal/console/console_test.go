@@ -397,7 +397,7 @@ func TestAUnitThatIsLeftOutStandsOnce(t *testing.T) {
 	s.Findings = gitsync.Findings{Errors: 1, First: diag.List{why}}
 	s.Units = []fleet.UnitStatus{
 		{UnitStatus: gitsync.UnitStatus{Name: "m/agent", State: plan.UnitLeftOut,
-			Reason: "a.yaml:7: spec.logLevel: is none"}},
+			Reason: "a.yaml:7: spec.logLevel: is none", Error: why}},
 		{UnitStatus: gitsync.UnitStatus{Name: "m/other", State: plan.UnitHeld, Reason: "another error"}}}
 	text := get((&fake{pipelines: []fleet.Status{s}}).handler(t), "/pipelines/prod").Body.String()
 	holds(t, text, "The whole unit m/agent is left out", "Also held", "another error")

@@ -60,10 +60,7 @@ func showFindings(findings []shownFinding, held []plan.HeldObject) (others []pla
 // showUnits adds to the findings the units that they hold as a whole, and returns the others.
 func showUnits(findings []shownFinding, held []fleet.UnitStatus) (others []fleet.UnitStatus) {
 	for _, u := range held {
-		i := slices.IndexFunc(findings, func(f shownFinding) bool {
-			return f.Severity == diag.Error && slices.Contains(f.Units, u.Name) &&
-				strings.HasSuffix(u.Reason, ": "+f.Problem())
-		})
+		i := slices.IndexFunc(findings, func(f shownFinding) bool { return f.Same(u.Error) })
 		if i < 0 {
 			others = append(others, u)
 			continue

@@ -9,6 +9,8 @@ SOAK     ?= 10m
 export CGO_ENABLED := 0
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
+# Sets what the race detector needs.
+WITH_RACE := $(if $(RACE),CGO_ENABLED=1)
 TOOL := go tool -modfile=internal/tools/go.mod
 # Where tests look for a Prometheus that is not installed.
 PROMETHEUS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/prometheus
@@ -77,8 +79,8 @@ race: test-deps ## Run all tests of the main module, with the race detector wher
 	racy=$$(for d in $$all; do ! grep -qE --exclude='bench*' '^\s*go (func|[a-zA-Z.]+\()|\.Go\(|panics\.Each\(' $$d/*.go || echo $$d; done | \
 		grep -vE '/(generator|internal/cli|inputs/kustomize)$$') && \
 	echo "with the race detector: $$(echo "$$racy" | wc -l) packages" && \
-	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -timeout 30m -skip '^TestStories$$' $$racy && \
-	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -timeout 30m -run '^Test(Conformance|Serve)' ./generator ./internal/cli && \
+	$(WITH_RACE) go test $(RACE) -timeout 30m -skip '^TestStories$$' $$racy && \
+	$(WITH_RACE) go test $(RACE) -timeout 30m -run '^Test(Conformance|Serve)' ./generator ./internal/cli && \
 	go test -timeout 30m $$(printf '%s\n' $$all $$racy | sort | uniq -u)
 	GOGC=400 go test -timeout 30m -run '^(TestStories|TestModel)$$' ./gitsync -model.histories=4000
 
@@ -182,7 +184,7 @@ soak-model: ## Compare 400,000 random histories of edits with a model, and print
 	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=400000
 
 soak-sd: ## Run the sd-aggregator for SOAK (10m) while pods change and fail, with the race detector
-	$(if $(RACE),CGO_ENABLED=1) go run $(RACE) ./test/sd/soak -for $(SOAK)
+	$(WITH_RACE) go run $(RACE) ./test/sd/soak -for $(SOAK)
 
 # On a busy machine Go may never finish making a failing input small, so its time is bounded.
 fuzz: ## Run every fuzz test for FUZZTIME (30s)

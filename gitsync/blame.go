@@ -25,36 +25,39 @@ func (p *pass) blame(from *start) {
 	n := 0
 	for i := range p.report.Diags {
 		if d := &p.report.Diags[i]; d.File != "" && d.Severity != diag.Info && n < maxBlamed {
-			p.blameOne(from, d)
+			p.blameOne(from, d, nil)
 			n++
 		}
 	}
 	for i := range p.report.Held[:min(len(p.report.Held), maxBlamed)] {
-		p.blameOne(from, &p.report.Held[i].Reason)
-		p.dateBack(from, &p.report.Held[i])
+		p.blameOne(from, &p.report.Held[i].Reason, &p.report.Held[i])
 	}
 }
 
-func (p *pass) blameOne(from *start, d *diag.Diagnostic) {
-	src, ok := p.sourceOf(from, d)
-	if !ok {
+// blameOne adds to a finding who changed it last and who owns its file, and dates the object back that is held for it.
+func (p *pass) blameOne(from *start, d *diag.Diagnostic, h *plan.HeldObject) {
+	i := slices.IndexFunc(p.sources.List, func(s *source.Source) bool {
+		return len(p.sources.List) == 1 || s.Label == d.Source
+	})
+	if i < 0 || d.File == "" {
 		return
 	}
-	defer src.Reader.Close()
+	repo := p.sources.List[i].Repo
+	rd := repo.Reader()
+	defer rd.Close()
+	src := blame.Source{URL: repo.URL(), Reader: rd, Head: from.commits[i]}
 	// Objects that the cache lost cost nothing but the answer: the finding is the same without it.
 	d.Changed, _ = p.memory.blame.Change(src, d.File, d.Line)
 	d.Owners, _ = p.memory.blame.Owners(src, d.File)
+	if h != nil {
+		p.dateBack(src, h)
+	}
 }
 
 // dateBack says that an object is held since its document was last changed, if it was another one when it was good, or
 // never was good: a pass that commits nothing leaves no record, and later passes would say that they held the object
 // first.
-func (p *pass) dateBack(from *start, h *plan.HeldObject) {
-	src, ok := p.sourceOf(from, &h.Reason)
-	if !ok {
-		return
-	}
-	defer src.Reader.Close()
+func (p *pass) dateBack(src blame.Source, h *plan.HeldObject) {
 	switch {
 	case h.Reason.Changed == nil:
 		return
@@ -73,16 +76,4 @@ func (p *pass) dateBack(from *start, h *plan.HeldObject) {
 	if since := lastgood.CommitRef(changed); since.Date.Before(h.Since.Date) {
 		h.Since = since
 	}
-}
-
-// sourceOf returns the source of the file of a finding, with a reader to close, or false if there is none.
-func (p *pass) sourceOf(from *start, d *diag.Diagnostic) (src blame.Source, ok bool) {
-	i := slices.IndexFunc(p.sources.List, func(s *source.Source) bool {
-		return len(p.sources.List) == 1 || s.Label == d.Source
-	})
-	if i < 0 || d.File == "" {
-		return blame.Source{}, false
-	}
-	repo := p.sources.List[i].Repo
-	return blame.Source{URL: repo.URL(), Reader: repo.Reader(), Head: from.commits[i]}, true
 }

@@ -53,9 +53,7 @@ func (p explainPage) Broken() *diag.Diagnostic {
 }
 
 // Who returns who a finding is a matter of.
-func (p explainPage) Who(d diag.Diagnostic) who {
-	return pipelinePage{frame: p.frame, row: p.row}.Who(d)
-}
+func (p explainPage) Who(d diag.Diagnostic) who { return p.who(p.row, d) }
 
 // FileLink returns the page of a line of a rendered file.
 func (p explainPage) FileLink(j explain.Job) string { return outputLink(p.Pipeline, j.File, j.Line) }

@@ -80,13 +80,16 @@ type who struct {
 }
 
 // Who returns who a finding is a matter of.
-func (p pipelinePage) Who(d diag.Diagnostic) who {
+func (p pipelinePage) Who(d diag.Diagnostic) who { return p.who(p.row, d) }
+
+// who returns who a finding of a pipeline is a matter of.
+func (f frame) who(of row, d diag.Diagnostic) who {
 	out := who{Owners: d.Owners}
 	if c := d.Changed; c != nil {
 		name, mail, _ := strings.Cut(c.Author, "<")
 		out.Author = cmp.Or(strings.TrimSpace(name), strings.TrimSuffix(mail, ">"), "nobody")
-		out.When, out.Subject = p.Since(c.Date), c.Subject
-		out.Commit = commitLink{c.Commit, p.ChangePage(d)}
+		out.When, out.Subject = f.Since(c.Date), c.Subject
+		out.Commit = commitLink{c.Commit, of.ChangePage(d)}
 	}
 	return out
 }

@@ -126,6 +126,9 @@ func (s *story) pass(out io.Writer, args []string) error {
 	}
 	text := s.shown(reportText(report))
 	s.report = text
+	if report.Difference != nil {
+		s.report += report.Difference.Text()
+	}
 	fmt.Fprint(out, text, changesText(before, s.written[branchDir]))
 	return s.replica(options, remote, fork, text)
 }

@@ -213,7 +213,8 @@ func TestKinds(t *testing.T) {
 func TestResolve(t *testing.T) {
 	other := strings.NewReplacer("name: shop", "name: shop", "namespace: one", "namespace: two", "team: a",
 		"team: b").Replace(monitor)
-	x := explainer(t, generator.Options{}, with("{}", "{}"), monitor, other)
+	invalid := "apiVersion: monitoring.coreos.com/v1\nkind: Probe\nmetadata: {name: a/b//c, namespace: one}\nspec: {}\n"
+	x := explainer(t, generator.Options{}, with("{}", "{}"), monitor, other, invalid)
 	for name, test := range map[string]struct {
 		references []string
 		selector   string
@@ -224,6 +225,7 @@ func TestResolve(t *testing.T) {
 		"all of a kind":     {[]string{"smon"}, "", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
 		"twice": {[]string{"smon/one/shop", "smon"}, "",
 			"[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
+		"an invalid name":     {[]string{"probe/one/a/b//c"}, "", "[Probe/one/a/b//c]"},
 		"by labels":           {nil, "team", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
 		"of a kind by labels": {[]string{"smon"}, "team=b", "[ServiceMonitor/two/shop]"},
 		"no such labels":      {nil, "team=x", "no object has labels team=x; agentry tree prints all objects"},

@@ -44,20 +44,19 @@ func DidYouMeanKind(word string) string {
 // Find returns the objects that a reference names, sorted: KIND/namespace/name, KIND/name in any namespace, or KIND for
 // all. It returns false if the reference has another form or its kind is unknown.
 func (x *Explainer) Find(reference string) (found []manifest.ID, ok bool) {
-	parts := strings.Split(reference, "/")
-	kind, known := Kind(parts[0])
-	if !known || len(parts) > 3 || slices.Contains(parts, "") {
+	word, name, isNamed := strings.Cut(reference, "/")
+	kind, known := Kind(word)
+	if !known {
 		return nil, false
 	}
 	for _, id := range x.ids(kind) {
-		switch {
-		case len(parts) == 1,
-			len(parts) == 2 && id.Name == parts[1],
-			len(parts) == 3 && id.Namespace == parts[1] && id.Name == parts[2]:
+		if !isNamed || name == id.Name || name == id.Namespace+"/"+id.Name {
 			found = append(found, id)
 		}
 	}
-	return found, true
+	parts := strings.Split(reference, "/")
+	hasForm := len(parts) <= 3 && !slices.Contains(parts, "")
+	return found, hasForm || len(found) > 0 // An invalid name can have any form.
 }
 
 // ids returns the objects of a kind, sorted. Among them are objects of which only the name is known.

@@ -64,7 +64,9 @@ type followed struct {
 	definition  *fleet.Definition
 	pushes      []*push // the newest first; never empty
 	reconcilers map[who]*reconciler
-	units       map[string]int // the number of the last push that changed a unit
+	// units are those of the branch, and those that a followed push removed, with the number of the last push that
+	// changed each; 0 if none did.
+	units map[string]int
 }
 
 // who is a reconciler.
@@ -134,7 +136,9 @@ func (s *Store) Passed(_ context.Context, out fleet.Outcome) {
 		s.pipelines[name] = f
 	}
 	f.definition = out.Definition
-	if !s.follow(f, out) {
+	hasCommit := s.follow(f, out)
+	hasUnits := f.learn(out.After.Units)
+	if !hasCommit && !hasUnits {
 		return
 	}
 	waiting := s.waiting
@@ -192,9 +196,19 @@ func (s *Store) follow(f *followed, out fleet.Outcome) bool {
 	}
 	f.pushes = slices.Insert(f.pushes, 0, p)
 	if len(f.pushes) > MaxPushes {
-		s.drop(f)
+		s.drop(f, out.After.Units)
 	}
 	return true
+}
+
+// learn reports whether units of the branch are new, and knows them from now on.
+func (f *followed) learn(units []fleet.UnitStatus) (isNew bool) {
+	for _, u := range units {
+		if _, ok := f.units[u.Name]; !ok {
+			f.units[u.Name], isNew = 0, true
+		}
+	}
+	return isNew
 }
 
 // changeAll notes that a push may have changed any of the units.
@@ -204,13 +218,17 @@ func (f *followed) changeAll(out fleet.Outcome, p *push) {
 	}
 }
 
-// drop forgets the oldest push, and what only it had. s.mu is held.
-func (s *Store) drop(f *followed) {
+// drop forgets the oldest push, and what only it had; units are those of the branch. s.mu is held.
+func (s *Store) drop(f *followed, units []fleet.UnitStatus) {
 	oldest := f.pushes[MaxPushes]
 	f.pushes = f.pushes[:MaxPushes]
 	s.rows -= len(oldest.rows)
+	names := map[string]bool{}
+	for _, u := range units {
+		names[u.Name] = true
+	}
+	maps.DeleteFunc(f.units, func(name string, number int) bool { return number <= oldest.number && !names[name] })
 	maps.DeleteFunc(f.reconcilers, func(_ who, r *reconciler) bool { return r.heard <= oldest.number })
-	maps.DeleteFunc(f.units, func(_ string, number int) bool { return number <= oldest.number })
 }
 
 func (p *push) add(tip string) {
@@ -237,7 +255,12 @@ func (s *Store) Record(r Report) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.record(r)
+	known := s.record(r)
+	if !known && r.Unit != "" {
+		s.options.Log.Info("a report of a reconciler names a unit, but no pipeline that has it pushed the commit yet",
+			"unit", r.Unit, "pipeline", r.Pipeline, "cluster", r.Cluster, "reconciler", r.Reconciler)
+	}
+	return known
 }
 
 // record is Record for a clean report. s.mu is held.
@@ -277,7 +300,7 @@ func (f *followed) find(name string, r Report) *push {
 	case isNamed && r.Pipeline != name:
 		return nil
 	case r.Repository != "" && r.Repository != pipeline.RepositoryAddress(o.URL),
-		r.Branch != "" && r.Branch != o.Branch, r.Path != "" && !f.isWithin(r.Path):
+		r.Branch != "" && r.Branch != o.Branch, r.Path != "" && !f.isWithin(r.Path), !f.hasUnitOf(r):
 		return nil
 	case r.Commit == "" && r.Branch != "":
 		return f.pushes[0]
@@ -290,6 +313,20 @@ func (f *followed) find(name string, r Report) *push {
 		}
 	}
 	return nil
+}
+
+// hasUnitOf reports whether the pipeline has the unit, or folder of units, that a report names. A reconciler keeps
+// its unit after that is gone.
+func (f *followed) hasUnitOf(r Report) bool {
+	if r.Unit == "" || f.reconcilers[f.whoSays(r)] != nil {
+		return true
+	}
+	for unit := range f.units {
+		if f.whoSays(r).covers(unit) {
+			return true
+		}
+	}
+	return false
 }
 
 // isWithin reports whether a path has files of the pipeline.

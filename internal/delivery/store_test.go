@@ -51,12 +51,15 @@ func outcome(name, at string, tip string, input int, units ...string) fleet.Outc
 	out.After = fleet.Status{Name: name, Owned: true, Output: &gitsync.OutputStatus{Commit: tip},
 		Sources: []gitsync.SourceStatus{{Commit: id("a", input)}}}
 	out.Report = &gitsync.Report{}
-	if input == 0 {
-		return out
+	if input != 0 {
+		out.Report.Commit = tip
 	}
-	out.Report.Commit = tip
-	for _, u := range units {
-		out.Report.Units = append(out.Report.Units, gitsync.UnitStatus{Name: u, State: plan.UnitChanged})
+	for _, name := range units {
+		u := gitsync.UnitStatus{Name: name, State: plan.UnitChanged}
+		out.After.Units = append(out.After.Units, fleet.UnitStatus{UnitStatus: u})
+		if input != 0 {
+			out.Report.Units = append(out.Report.Units, u)
+		}
 	}
 	return out
 }
@@ -270,9 +273,8 @@ func TestAReportBeforeThePass(t *testing.T) {
 func TestPromotion(t *testing.T) {
 	w := newTestbed()
 	propose := func(n int) {
-		out := outcome("prod", "", id("c", n), 0)
+		out := outcome("prod", "", id("c", n), 0, "ns/one")
 		out.Definition.Spec.Output.Promotion.Mode = pipeline.PromotePullRequest
-		out.After.Units = []fleet.UnitStatus{{UnitStatus: gitsync.UnitStatus{Name: "ns/one"}}}
 		w.Passed(t.Context(), out)
 	}
 	propose(1)
@@ -288,9 +290,7 @@ func TestPromotion(t *testing.T) {
 // TestAfterARestart: nobody knows which units the commit of the process before changed, so one that fails counts.
 func TestAfterARestart(t *testing.T) {
 	w := newTestbed()
-	out := outcome("prod", "", id("c", 1), 0)
-	out.After.Units = []fleet.UnitStatus{{UnitStatus: gitsync.UnitStatus{Name: "ns/one"}}}
-	w.Passed(t.Context(), out)
+	w.Passed(t.Context(), outcome("prod", "", id("c", 1), 0, "ns/one"))
 	w.Record(from("eu", 1, Applied))
 	same(t, "unapplied units", map[string]int{"prod": 0}, w.Unapplied())
 	w.Record(from("us", 1, Failed))
@@ -336,6 +336,63 @@ func TestUnitsOfReconcilers(t *testing.T) {
 	ns.Unit, ns.Commit, ns.State = "ns", id("c", 2), Failed
 	w.Record(ns)
 	same(t, "unapplied units", map[string]int{"prod": 2}, w.Unapplied())
+}
+
+// TestUnknownUnit: a reconciler that names a unit which the pipeline does not have applies nothing of it. One whose
+// unit is removed goes on as before.
+func TestUnknownUnit(t *testing.T) {
+	w := newTestbed()
+	named := func(unit string, n int) Report {
+		r := from("eu", n, Applied)
+		r.Unit = unit
+		return r
+	}
+	w.pushed(1, "ns/one", "ns/two")
+	for unit, want := range map[string]bool{"ns/on": false, "two": false, "ns/one/more": false, "ns": true,
+		"ns/one": true} {
+		if got := w.Record(named(unit, 1)); got != want {
+			t.Errorf("a report of the unit %q is about the pipeline: %v", unit, got)
+		}
+	}
+	same(t, "rows", []string{"eu applied", "eu applied"}, w.states(t, 1))
+	for n := 2; n < 3*MaxPushes; n++ {
+		w.pushed(n, "ns/two")
+		w.Record(named("ns", n))
+		if !w.Record(named("ns/one", n)) {
+			t.Errorf("after %d pushes a removed unit's reconciler is not known", n)
+		}
+	}
+	same(t, "rows", []string{"eu applied", "eu applied"}, w.states(t, 3*MaxPushes-1))
+
+	before := newTestbed() // The unit is new, and the report comes before the pass that pushed it.
+	before.pushed(1, "ns/one")
+	if before.Record(named("ns/two", 2)) {
+		t.Error("a commit is known before it was pushed")
+	}
+	before.pushed(2, "ns/one", "ns/two")
+	same(t, "rows", []string{"eu applied"}, before.states(t, 2))
+}
+
+// TestALongFailure: a unit counts until it is applied, however many commits that takes.
+func TestALongFailure(t *testing.T) {
+	w := newTestbed()
+	one := func(n int, state State) Report {
+		r := from("eu", n, state)
+		r.Unit = "ns/one"
+		return r
+	}
+	w.pushed(0, "ns/one")
+	w.Record(one(0, Applied))
+	w.pushed(1, "ns/one")
+	for n := 2; n < 3*MaxPushes; n++ {
+		out := outcome("prod", "", id("c", n), n, "ns/one", "ns/two")
+		out.Report.Units[0].State = plan.UnitUnchanged
+		w.Passed(t.Context(), out)
+		w.Record(one(n, Failed))
+		same(t, "unapplied units", map[string]int{"prod": 1}, w.Unapplied())
+	}
+	w.Record(one(3*MaxPushes-1, Applied))
+	same(t, "unapplied units", map[string]int{"prod": 0}, w.Unapplied())
 }
 
 // TestBounds: nothing grows without limit.

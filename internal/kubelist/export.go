@@ -37,9 +37,13 @@ func Read(export []byte, add func(*unstructured.Unstructured) error) error {
 			"write it as UTF-8: kubectl get -o yaml ... | Out-File -Encoding utf8 FILE"}
 	}
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(export)))
+	isEmpty := true
 	for n := 1; ; n++ {
 		text, err := documents.Read()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF) && isEmpty:
+			return &Mistake{"it has no object", again}
+		case errors.Is(err, io.EOF):
 			return nil
 		}
 		if err != nil {
@@ -48,6 +52,7 @@ func Read(export []byte, add func(*unstructured.Unstructured) error) error {
 		place := fmt.Sprintf("document %d", n)
 		object, err := decode(place, bytes.TrimSpace(text))
 		if err == nil && object != nil {
+			isEmpty = false
 			err = each(place, object, add)
 		}
 		if err != nil {

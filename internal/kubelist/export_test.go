@@ -29,6 +29,8 @@ func TestRead(t *testing.T) {
 			`{"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}]}`, "v1 Pod a"},
 		"an empty list":                {`{"kind": "List", "items": []}`, ""},
 		"an empty list of the server":  {`{"kind": "PodList", "items": null}`, ""},
+		"nothing":                      {"---\n# nothing\n", "it has no object"},
+		"null alone":                   {"null\n", "it has no object"},
 		"null":                         {`{"kind": "List", "items": [null]}`, "document 1: items[0] is null, and no object"},
 		"a text as items":              {`{"kind": "List", "items": "hunter2"}`, "document 1: items is a text, and no list"},
 		"a list without a kind":        {`{"items": [` + pod + `]}`, isWithoutKind},

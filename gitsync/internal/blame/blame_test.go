@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agentry-dev/agentry/gitsync/internal/blame"
 	"github.com/agentry-dev/agentry/gitsync/repo"
@@ -160,18 +161,24 @@ func TestOwners(t *testing.T) {
 		"a.yaml": "!",
 		"CODEOWNERS": `# who
 * @all
-^[Section][2] @section-owner
+/docs/
 /shop/ @shop/team jane@example.com
 /shop/free/
 *.json [broken
+^[Security][2] @security @all # of the whole company
+/shop/
+/docs/ @docs
+[Unowned]
+/free/
 `}
 	g := gittest.NewRepo(t)
 	g.Commit("main", files)
 	var m blame.Memory
-	for file, want := range map[string][]string{"a.yaml": {"@all"}, "b.json": {"@all"}, "shop/free/y.yaml": {},
-		"shop/x/y.yaml": {"@shop/team", "jane@example.com"}} {
+	for file, want := range map[string][]string{"a.yaml": {"@all"}, "b.json": {"@all"}, "free/x": {"@all"},
+		"docs/x.yaml": {"@docs"}, "shop/free/y.yaml": {"@security", "@all"},
+		"shop/x/y.yaml": {"@shop/team", "jane@example.com", "@security", "@all"}} {
 		got, err := m.Owners(at(t, g, "main", 1), file)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", file, err, diff)
 		}
 	}

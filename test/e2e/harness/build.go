@@ -14,7 +14,7 @@ import (
 )
 
 // KubernetesVersion is what the API server calls itself; that of tools/kubernetes.
-const KubernetesVersion = "v1.36.4"
+const KubernetesVersion = "v1.37.2"
 
 // Tool is a program that is built before a suite runs, or modules that are fetched.
 type Tool struct {

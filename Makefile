@@ -4,9 +4,10 @@ FUZZTIME ?= 30s
 BENCH    ?= .
 SOAK     ?= 10m
 
-# As in a release, and the same everywhere, so that all modules share what they compile. With cgo, kustomize's plugins
-# make each program a third larger, which takes time to link.
+# As in a release, and the same everywhere, so that all modules, releases and clones share what they compile. With cgo,
+# kustomize's plugins make each program a third larger, which takes time to link.
 export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 # Sets what the race detector needs.
@@ -74,7 +75,7 @@ test-all: ## Run every test and print how long each part took; CI runs this
 # The race detector makes tests many times slower, and finds nothing in a package that starts no goroutine, nor in a
 # program that a test starts. Those run without it, and so does what makes many cases that run alike: stories, random
 # fixtures, and random charts.
-race: test-deps ## Run all tests of the main module, with the race detector where goroutines are, and 4,000 random histories of edits
+race: test-deps ## Run all tests of the main module, with the race detector where goroutines are, and 2,500 random histories of edits
 	@all=$$(go list -f '{{.Dir}}' ./...) && \
 	racy=$$(for d in $$all; do ! grep -qE --exclude='bench*' '^\s*go (func|[a-zA-Z.]+\()|\.Go\(|panics\.Each\(' $$d/*.go || echo $$d; done | \
 		grep -vE '/(generator|internal/cli|inputs/kustomize)$$') && \
@@ -83,7 +84,7 @@ race: test-deps ## Run all tests of the main module, with the race detector wher
 	$(WITH_RACE) go test -vet=off $(RACE) -timeout 30m -run '^Test(Conformance|Serve)' ./generator ./internal/cli && \
 	go test -vet=off -timeout 30m $$(printf '%s\n' $$all $$racy | sort | uniq -u)
 	go test -vet=off -run '^TestDependenciesAreThoseThatHelmBuilds$$' ./inputs/chart
-	GOGC=400 go test -vet=off -timeout 30m -run '^(TestStories|TestModel)$$' ./gitsync -model.histories=4000
+	GOGC=400 go test -vet=off -timeout 30m -run '^(TestStories|TestModel)$$' ./gitsync -model.histories=2500
 
 # Results depend on the clients, which Go does not know of: they are not kept.
 prometheus: ## Let Prometheus's own code read the configurations, and its http_sd clients the targets that sd serves

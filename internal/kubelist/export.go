@@ -30,20 +30,29 @@ const (
 )
 
 // Read parses what kubectl prints, and calls add for each object: documents of YAML or JSON, each an object or a List.
-// An export that is not such is a [Mistake].
+// An export that is not such, or has no object, is a [Mistake].
 func Read(export []byte, add func(*unstructured.Unstructured) error) error {
+	isEmpty := true
+	err := read(export, func(o *unstructured.Unstructured) error {
+		isEmpty = false
+		return add(o)
+	})
+	if err == nil && isEmpty {
+		return &Mistake{"it holds no object",
+			"kubectl found nothing: check its context, and that the command has -A for all namespaces"}
+	}
+	return err
+}
+
+func read(export []byte, add func(*unstructured.Unstructured) error) error {
 	if isUTF16(export) {
 		return &Mistake{"it is UTF-16 text, as > of PowerShell writes it",
 			"write it as UTF-8: kubectl get -o yaml ... | Out-File -Encoding utf8 FILE"}
 	}
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(export)))
-	isEmpty := true
 	for n := 1; ; n++ {
 		text, err := documents.Read()
-		switch {
-		case errors.Is(err, io.EOF) && isEmpty:
-			return &Mistake{"it has no object", again}
-		case errors.Is(err, io.EOF):
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -52,7 +61,6 @@ func Read(export []byte, add func(*unstructured.Unstructured) error) error {
 		place := fmt.Sprintf("document %d", n)
 		object, err := decode(place, bytes.TrimSpace(text))
 		if err == nil && object != nil {
-			isEmpty = false
 			err = each(place, object, add)
 		}
 		if err != nil {

@@ -150,11 +150,6 @@ func (s importer) source(flags *cli.Context, args []string) (source, error) {
 		if err != nil {
 			return live.Result{}, command.ExportError(args[0], err)
 		}
-		if in.Len() == 0 {
-			return live.Result{}, command.Usagef(
-				"kubectl found nothing: check its context, and that the command has -A for all namespaces",
-				"%s holds no object", args[0])
-		}
 		return live.Result{Installation: in}, nil
 	}, nil
 }

@@ -41,7 +41,7 @@ func licences() []string { return []string{"LICENSE", "THIRD-PARTY-NOTICES.txt"}
 // which Prometheus finds targets.
 func maxBytes() map[string]int64 {
 	return map[string]int64{"agentry": 66_000_000, "agentry-charts": 40_000_000, "agentry-sops": 58_000_000,
-		"sd-aggregator": 40_000_000}
+		"sd-aggregator": 41_000_000}
 }
 
 // platform is an operating system and an architecture, in Go's names.

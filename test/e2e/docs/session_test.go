@@ -40,7 +40,7 @@ func newSession(t *testing.T) *session {
 		"agentry.example.com": httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "127.0.0.1:9292"}),
 	})...)
 	s.Env = append(s.Env, "XDG_CACHE_HOME=", "GIT_TOKEN="+gitops.Password("git"),
-		"GOFLAGS=-buildvcs=false", "GOPROXY=off")
+		"GOFLAGS=-buildvcs=false -trimpath", "GOPROXY=off")
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
 		out, err := exec.Command("go", "env", name).Output()
 		if err != nil {

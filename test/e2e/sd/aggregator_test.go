@@ -95,7 +95,7 @@ type aggregator struct {
 func aggregate(t *testing.T, namespace string, port int32, watched ...string) *aggregator {
 	t.Helper()
 	cluster.Namespaces(t, namespace)
-	objects := render(t, namespace, "--set", "namespaces={"+namespace+"}")
+	objects := chart.Render(t, namespace, "--set", "namespaces={"+namespace+"}")
 	cluster.NewApplier(t).MustApply(t, objects, "ServiceAccount", "Role", "RoleBinding")
 	a := &aggregator{address: fmt.Sprintf("127.0.0.1:%d", port)}
 	args := []string{"--kubeconfig", cluster.Kubeconfig(t, namespace, "sd-aggregator"), "--poll-interval=1s",
@@ -231,7 +231,7 @@ func TestAForbiddenNamespace(t *testing.T) {
 	if want := []string{"list endpointslices closed/"}; !slices.Equal(forbidden, want) {
 		t.Errorf("it is refused %q", forbidden)
 	}
-	objects := render(t, "allowed", "--set", "namespaces={closed}")
+	objects := chart.Render(t, "allowed", "--set", "namespaces={closed}")
 	cluster.NewApplier(t).MustApply(t, objects, "Role", "RoleBinding")
 	a.serves(t, "with the right", "10.0.1.1", "10.0.1.2")
 }

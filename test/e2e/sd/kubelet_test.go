@@ -123,7 +123,7 @@ func TestKubeletService(t *testing.T) {
 	const namespace = "kubelets"
 	client := cluster.Client(t)
 	cluster.Namespaces(t, "keepers", namespace)
-	objects := render(t, "keepers", "--set", "kubeletService.enabled=true,kubeletService.service=kubelets/kubelet")
+	objects := chart.Render(t, "keepers", "--set", "kubeletService.enabled=true,kubeletService.service=kubelets/kubelet")
 	cluster.NewApplier(t).MustApply(t, objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole",
 		"ClusterRoleBinding")
 	t.Cleanup(func() {
@@ -212,7 +212,7 @@ func usesItsRights(t *testing.T) {
 func TestKubeletServiceOfSomebodyElse(t *testing.T) {
 	client := cluster.Client(t)
 	cluster.Namespaces(t, "taken")
-	objects := render(t, "taken", "--set", "kubeletService.enabled=true,kubeletService.service=taken/kubelet")
+	objects := chart.Render(t, "taken", "--set", "kubeletService.enabled=true,kubeletService.service=taken/kubelet")
 	cluster.NewApplier(t).MustApply(t, objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole",
 		"ClusterRoleBinding")
 	theirs := &corev1.Service{

@@ -135,7 +135,8 @@ func pushed(t *testing.T, repository string) func() error {
 // TestReplicas: one of three replicas is active, through deaths, stops and an outage of the API server.
 func TestReplicas(t *testing.T) {
 	cluster.Namespaces(t, namespace)
-	cluster.NewApplier(t).MustApply(t, render(t, namespace, "--set", least), "ServiceAccount", "Role", "RoleBinding")
+	rights := chart.Render(t, namespace, "--set", chart.Least)
+	cluster.NewApplier(t).MustApply(t, rights, "ServiceAccount", "Role", "RoleBinding")
 	kubeconfig := cluster.Kubeconfig(t, namespace, "agentry")
 	dir, url := repository(t)
 	folder := pipelines(t, url, count)

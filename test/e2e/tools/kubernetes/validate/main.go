@@ -127,7 +127,8 @@ func validate(object runtime.Object) field.ErrorList {
 		}
 		return corevalidation.ValidateServiceCreate(o)
 	case *apps.StatefulSet:
-		return appsvalidation.ValidateStatefulSet(o, pod.GetValidationOptionsFromPodTemplate(&o.Spec.Template, nil))
+		return appsvalidation.ValidateStatefulSet(o, appsvalidation.StatefulSetValidationOptions{},
+			pod.GetValidationOptionsFromPodTemplate(&o.Spec.Template, nil))
 	case *apps.DaemonSet:
 		return appsvalidation.ValidateDaemonSet(o, pod.GetValidationOptionsFromPodTemplate(&o.Spec.Template, nil))
 	case *apps.Deployment:

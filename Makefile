@@ -119,10 +119,10 @@ chart: prometheus-deps ## Check the Helm chart, and the rules and the dashboard 
 test-deps: ## Install what the tests run besides Go, if it is missing: git, gpg, an SSH server, curl, openssl and shells
 	@test/programs.sh git gpg curl openssl sshd zsh fish shellcheck
 
-# Suites run one after the other, because each has an API server. Argo CD takes minutes more to build, so its
-# suite has a build tag and runs only when SUITE names it.
+# Each suite has an API server, in namespaces of the kernel's. Argo CD takes minutes more to build, so its suite has a
+# build tag and runs only when SUITE names it.
 e2e: test-deps prometheus-deps ## Run the end-to-end suites with a real API server, or one (SUITE=sd); Linux only. SUITE=argocd runs only by name
-	cd test/e2e && go vet -tags argocd ./... && go test -vet=off -count=1 -p 1 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),...)
+	cd test/e2e && go vet -tags argocd ./... && go test -vet=off -count=1 -p 2 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),...)
 	@du -sh $(E2E) "$$(go env GOCACHE)" "$$(go env GOMODCACHE)"
 
 e2e-deps: prometheus-deps ## Build the servers that the end-to-end suites run

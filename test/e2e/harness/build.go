@@ -212,29 +212,25 @@ func (t Tool) build() error {
 		}
 		return nil
 	case t.pkg == "":
-		return t.run(nil, "mod", "download")
+		return t.run("mod", "download")
 	case t.reads != "":
-		if err := t.run(nil, "mod", "download", t.reads); err != nil {
+		if err := t.run("mod", "download", t.reads); err != nil {
 			return err
 		}
 	}
-	if s := t.siblings(); len(s) > 0 {
-		return buildApart(s)
+	if t.isOthers() {
+		return t.buildOthers()
 	}
-	return t.compile(nil)
+	return t.compile()
 }
 
-// compile builds the program; flags are added.
-func (t Tool) compile(environment []string, flags ...string) error {
-	arguments := append([]string{"build", "-buildvcs=false", "-tags", t.tags, "-ldflags", t.ldflags, "-o", t.Path()},
-		flags...)
-	return t.run(environment, append(arguments, t.pkg)...)
+func (t Tool) compile() error {
+	return t.run("build", "-buildvcs=false", "-tags", t.tags, "-ldflags", t.ldflags, "-o", t.Path(), t.pkg)
 }
 
-// run runs Go in the tool's module; environment is added to that of the tests.
-func (t Tool) run(environment []string, arguments ...string) error {
+// run runs Go in the tool's module.
+func (t Tool) run(arguments ...string) error {
 	command := exec.Command("go", arguments...)
-	command.Env = append(os.Environ(), environment...)
 	command.Dir = filepath.Join(Root(), t.dir)
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)

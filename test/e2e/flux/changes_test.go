@@ -84,7 +84,7 @@ func (w *testbed) refusedObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := gitops.ByName(harness.Decode(t, out))[statefulSet]
-	if err := w.Apply(t, refused, true); err == nil || !strings.Contains(err.Error(), "updates to statefulset spec") {
+	if err := w.Apply(t, refused, true); err == nil || !strings.Contains(err.Error(), "is invalid: spec") {
 		t.Fatalf("the API server would take it, so this proves nothing: %v", err)
 	}
 	w.edit("team-shop/monitors.yaml", "interval: 50s", "interval: 55s")

@@ -5,9 +5,10 @@ BENCH    ?= .
 SOAK     ?= 10m
 
 # As in a release, and the same everywhere, so that all modules, releases and clones share what they compile. With cgo,
-# kustomize's plugins make each program a third larger, which takes time to link.
+# kustomize's plugins make each program a third larger, which takes time to link. Programs of tests do not have the
+# commit in them, so that results are kept after it; go vet runs by itself, once for each module.
 export CGO_ENABLED := 0
-export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath -buildvcs=false -vet=off)
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 # Sets what the race detector needs.
@@ -28,7 +29,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/agentry
-	go build -o bin/ ./cmd/...
+	go build -buildvcs=auto -o bin/ ./cmd/...
 
 docs: ## Show the manual at http://127.0.0.1:8000, with search (ADDRESS=127.0.0.1:9000)
 	go -C internal/tools/manual run . -root ../../.. -serve $(or $(ADDRESS),127.0.0.1:8000)
@@ -38,7 +39,7 @@ docs-build: ## Write the manual to bin/manual, as a site that needs no server
 
 # Results depend on pages, which Go does not know of: they are not kept.
 docs-test: ## Check the pages, links and anchors of the manual, and that its diagrams are current
-	cd internal/tools/manual && go vet ./... && go test -vet=off -count=1 ./...
+	cd internal/tools/manual && go vet ./... && go test -count=1 ./...
 
 diagrams: ## Draw the diagrams of the manual: docs/diagrams/*.svg from the texts beside them
 	go -C internal/tools/manual run ./diagrams -folder ../../../docs/diagrams
@@ -52,7 +53,7 @@ release: ## Build bin/release: archives, packages, SBOMs, a Homebrew formula and
 
 # Results depend on git and on the programs of agentry, which Go does not know of: they are not kept. Linux only.
 release-test: test-deps ## Make a release for this machine, unpack it, install it as CI jobs do, and make it again
-	cd internal/tools/release && go vet ./... && go test -vet=off -count=1 ./...
+	cd internal/tools/release && go vet ./... && go test -count=1 ./...
 
 # Asks the registries, so it needs docker and network.
 pin-images: ## Write the digests that the tags of the Dockerfile's images have now into the Dockerfile
@@ -66,7 +67,7 @@ lint test: export GOGC := 400
 # What takes longer than a few seconds says so, and is left to race. Many tests wait for something, so two for each
 # processor run at once.
 test: test-deps lint ## Check a change: lint, which vets too, and the tests that are quick
-	TMPDIR=$$(test/tmpdir.sh) go test -short -vet=off -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m ./...
+	TMPDIR=$$(test/tmpdir.sh) go test -short -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m ./...
 	go -C internal/tools/manual test -count=1 .
 
 test-all: ## Run every test and print how long each part took; CI runs this
@@ -80,41 +81,41 @@ race: test-deps ## Run all tests of the main module, with the race detector wher
 	racy=$$(for d in $$all; do ! grep -qE --exclude='bench*' '^\s*go (func|[a-zA-Z.]+\()|\.Go\(|panics\.Each\(' $$d/*.go || echo $$d; done | \
 		grep -vE '/(generator|internal/cli|inputs/kustomize)$$') && \
 	echo "with the race detector: $$(echo "$$racy" | wc -l) packages" && \
-	$(WITH_RACE) go test -vet=off $(RACE) -timeout 30m -skip '^(TestStories|TestDependenciesAreThoseThatHelmBuilds)$$' $$racy && \
-	$(WITH_RACE) go test -vet=off $(RACE) -timeout 30m -run '^Test(Conformance|Serve)' ./generator ./internal/cli && \
-	go test -vet=off -timeout 30m $$(printf '%s\n' $$all $$racy | sort | uniq -u)
-	go test -vet=off -run '^TestDependenciesAreThoseThatHelmBuilds$$' ./inputs/chart
-	GOGC=400 go test -vet=off -timeout 30m -run '^(TestStories|TestModel)$$' ./gitsync -model.histories=2500
+	$(WITH_RACE) go test $(RACE) -timeout 30m -skip '^(TestStories|TestDependenciesAreThoseThatHelmBuilds)$$' $$racy && \
+	$(WITH_RACE) go test $(RACE) -timeout 30m -run '^Test(Conformance|Serve)' ./generator ./internal/cli && \
+	go test -timeout 30m $$(printf '%s\n' $$all $$racy | sort | uniq -u)
+	go test -run '^TestDependenciesAreThoseThatHelmBuilds$$' ./inputs/chart
+	GOGC=400 go test -timeout 30m -run '^(TestStories|TestModel)$$' ./gitsync -model.histories=2500
 
 # Results depend on the clients, which Go does not know of: they are not kept.
 prometheus: ## Let Prometheus's own code read the configurations, and its http_sd clients the targets that sd serves
-	cd test/prometheus && go vet ./... && go test -vet=off ./...
+	cd test/prometheus && go vet ./... && go test ./...
 	@for m in . prometheus-current prometheus-2.48; do go -C test/prometheus/clients/$$m vet ./... || exit 1; done
-	go vet -tags oracle ./test/sd/strict && go test -vet=off -count=1 -tags oracle ./sd ./sd/merge ./test/sd/strict
+	go vet -tags oracle ./test/sd/strict && go test -count=1 -tags oracle ./sd ./sd/merge ./test/sd/strict
 
 # Results depend on agentry, and on files that Go does not know of: they are not kept.
 agentcheck: prometheus-deps ## Load every rendered configuration with the agent's own code, and run some in real agents
-	cd test/agentcheck && go vet -tags netgo,slicelabels ./... github.com/agentry-dev/agentry/test/fixtures && go test -vet=off -count=1 -timeout 30m -tags netgo,slicelabels ./...
+	cd test/agentcheck && go vet -tags netgo,slicelabels ./... github.com/agentry-dev/agentry/test/fixtures && go test -count=1 -timeout 30m -tags netgo,slicelabels ./...
 
 # A module of its own: the Prometheus Operator brings 900 packages.
 operator: ## Compare mode current with the Prometheus Operator's own code, on random objects
-	cd test/prometheus/operator && go vet ./... && go test -vet=off -count=1 ./...
+	cd test/prometheus/operator && go vet ./... && go test -count=1 ./...
 
 # In the module of Argo CD's programs, which brings 1,200 packages.
 argocd-plugin: ## Let Argo CD's own plugin server ask agentry for manifests, and its notifications engine write reports for agentry
-	cd test/e2e/tools/argocd && go vet ./plugin ./notifications && go test -vet=off -count=1 ./plugin ./notifications
+	cd test/e2e/tools/argocd && go vet ./plugin ./notifications && go test -count=1 ./plugin ./notifications
 
 # A module of its own: gitops-promoter brings 800 packages.
 promoter: ## Let gitops-promoter's own code read the branches that agentry proposes
-	cd test/promoter && go vet ./... && go test -vet=off -count=1 ./...
+	cd test/promoter && go vet ./... && go test -count=1 ./...
 
 # Results depend on a program that Go does not know of: they are not kept.
 browser: browser-deps ## Show the pages to a real Chromium (SCREENSHOTS=folder keeps pictures)
-	cd test/browser && go vet ./... && go test -vet=off -count=1 -timeout 20m ./... $(if $(SCREENSHOTS),-screenshots $(abspath $(SCREENSHOTS)))
+	cd test/browser && go vet ./... && go test -count=1 -timeout 20m ./... $(if $(SCREENSHOTS),-screenshots $(abspath $(SCREENSHOTS)))
 
 # Rules are tested with promtool, which comes with Prometheus. Results depend on files that Go does not know of.
 chart: prometheus-deps ## Check the Helm chart, and the rules and the dashboard in it
-	cd test/chart && go vet ./... && go test -vet=off -count=1 ./...
+	cd test/chart && go vet ./... && go test -count=1 ./...
 
 test-deps: ## Install what the tests run besides Go, if it is missing: git, gpg, an SSH server, curl, openssl and shells
 	@test/programs.sh git gpg curl openssl sshd zsh fish shellcheck
@@ -122,11 +123,11 @@ test-deps: ## Install what the tests run besides Go, if it is missing: git, gpg,
 # Each suite has an API server, in namespaces of the kernel's. Argo CD takes minutes more to build, so its suite has a
 # build tag and runs only when SUITE names it.
 e2e: test-deps prometheus-deps ## Run the end-to-end suites with a real API server, or one (SUITE=sd); Linux only. SUITE=argocd runs only by name
-	cd test/e2e && go vet -tags argocd ./... && go test -vet=off -count=1 -p 2 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),...)
+	cd test/e2e && go vet -tags argocd ./... && go test -count=1 -p 2 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),...)
 	@du -sh $(E2E) "$$(go env GOCACHE)" "$$(go env GOMODCACHE)"
 
 e2e-deps: prometheus-deps ## Build the servers that the end-to-end suites run
-	cd test/e2e && go test -vet=off -count=1 -p 1 -v -timeout 90m -run '^$$' ./...
+	cd test/e2e && go test -count=1 -p 1 -v -timeout 90m -run '^$$' ./...
 
 # The package is unpacked, not installed, for that would start a service.
 prometheus-deps: ## Fetch Prometheus, which agentcheck, chart and e2e run

@@ -133,7 +133,7 @@ git -C quickstart add .
 git -C quickstart commit -q -m Start
 git clone -q --bare quickstart monitoring.git
 sed -i.bak -e "s|https://git.example.com/platform/|file://$PWD/|" -e '/auth:/d' -e '/passwordEnv:/d' quickstart/pipeline.yaml
-echo '{"apiVersion": "v1", "kind": "List", "items": []}' > quickstart/objects.json
+echo '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}' > quickstart/objects.json
 `
 
 // TestEveryFlagHasAVariable checks the promise of the manual.

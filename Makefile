@@ -143,12 +143,13 @@ browser-deps: test-deps ## Install Chromium, which browser runs, and axe, which 
 	tar -xzf $(AXE)/axe.tgz -C $(AXE) --strip-components=1 package/axe.min.js && rm $(AXE)/axe.tgz; }
 	@test/programs.sh chromium
 
-lint: test-deps ## Check the formatting, and run go vet, staticcheck, actionlint and shellcheck
+lint: test-deps ## Check the formatting and the structure, and run go vet, staticcheck, actionlint and shellcheck
 	@gofmt -l . | (! grep .) || { echo "not formatted: run gofmt -w on these files" >&2; exit 1; }
 	go vet ./...
 	$(TOOL) staticcheck ./...
 	$(TOOL) actionlint
 	shellcheck dist/ci/*.sh test/*.sh .ci/run internal/cli/completion/agentry.bash
+	go test ./test/structure ./test/imports ./test/dependencies
 
 # They break when what they import changes. agentcheck is not among them: its first build takes ten minutes.
 modules: ## Run go vet in the modules below test/, for a change of names that they use

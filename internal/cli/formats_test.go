@@ -20,7 +20,8 @@ import (
 func TestEachListIsDataToo(t *testing.T) {
 	const in, before = "../../examples/quickstart", "../../examples/platform"
 	export := filepath.Join(t.TempDir(), "objects.yaml")
-	if err := os.WriteFile(export, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"), 0o600); err != nil {
+	const shop = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n"
+	if err := os.WriteFile(export, []byte(shop), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs := map[string][][]string{

@@ -10,15 +10,15 @@ import (
 	"runtime/metrics"
 )
 
-// The percentages of what is in use after a collection by which the heap may grow until the next. The start collects no
-// garbage, of which most commands make too little to be worth the time: the first collection waits for a heap of 16 MB,
-// four times what Go begins with. A large heap may grow by less, because its garbage is most of the memory that the
-// program takes, and collecting it twice as often costs a few percent of the time. A memory limit is kept to all the
-// same.
+// The percentages of what is in use after a collection by which the heap may grow until the next. As long as it is
+// small, nothing is collected: most commands make too little garbage to be worth the time. A large heap may grow by
+// less, because its garbage is most of the memory that the program takes, and collecting it twice as often costs a few
+// percent of the time. A memory limit is kept to all the same.
 const (
-	startPercent = 400
+	startPercent = 100 * small / (4 << 20) // of the 4 MB with which Go begins
 	usualPercent = 100
 	largePercent = 50
+	small        = 48 << 20 // bytes, with the garbage
 	large        = 64 << 20 // bytes in use
 )
 
@@ -47,10 +47,13 @@ func afterCollection(percent int) {
 
 // percentOf returns the percentage for a heap with so many bytes in use.
 func percentOf(bytes uint64) int {
-	if bytes >= large {
+	switch {
+	case bytes >= large:
 		return largePercent
+	case bytes >= small/2:
+		return usualPercent
 	}
-	return usualPercent
+	return int(100*small/max(bytes, 1<<20)) - 100
 }
 
 // inUse returns the bytes that the last collection found in use.

@@ -39,6 +39,7 @@ func (s *Source) diff(pass *budget.Pass, from, to trees, before *chart.Renderer,
 	if err := d.findLayouts(); err != nil {
 		return nil, err
 	}
+	d.changes = make([]object.Change, 0, len(d.raw))
 	for _, c := range d.raw {
 		d.filter(c)
 	}

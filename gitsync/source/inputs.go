@@ -229,7 +229,11 @@ func (s *Sources) merge() *manifest.Set {
 			return set
 		}
 	}
-	var results []manifest.Result
+	files := 0
+	for _, src := range s.List {
+		files += len(src.Input.Files)
+	}
+	results := make([]manifest.Result, 0, files)
 	for _, src := range s.List {
 		for _, name := range slices.Sorted(maps.Keys(src.Input.Files)) {
 			results = append(results, src.Input.Files[name].Result)

@@ -43,7 +43,9 @@ func writeFiles(e *gob.Encoder, files []source.Stored) error {
 	return nil
 }
 
-func readFiles(d *gob.Decoder, count int) (out []source.Stored, err error) {
+func readFiles(d *gob.Decoder, count int) ([]source.Stored, error) {
+	const most = 1 << 20 // for which memory is reserved, whatever the file says
+	out := make([]source.Stored, 0, min(count, most))
 	for len(out) < count {
 		t := &tape{}
 		if err := d.Decode(t); err != nil {

@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,27 @@ func TestDirectoriesAreKeptWithinTheLimit(t *testing.T) {
 	all.forget()
 	if _, ok := d.get(hash(14)); ok || d.entries != 0 {
 		t.Error("something is left")
+	}
+}
+
+// TestNewDirectoriesAreDecodedOnce: after a push, the folder of each unit is looked up in one directory. Decoding it each
+// time cost the square of their number.
+func TestNewDirectoriesAreDecodedOnce(t *testing.T) {
+	w := NewWriter(nil)
+	var entries []Entry
+	for n := range 10 * largeEntries {
+		entries = append(entries, Entry{Name: fmt.Sprintf("unit-%04d", n), Mode: filemode.Regular, Hash: plumbing.Hash{1}})
+	}
+	tree := w.put(plumbing.TreeObject, encodeTree(entries))
+	var read [2][]Entry
+	for i := range read {
+		var err error
+		if read[i], err = w.Tree(tree); err != nil || !slices.Equal(read[i], entries) {
+			t.Fatal(err)
+		}
+	}
+	if &read[0][0] != &read[1][0] {
+		t.Error("it is decoded again")
 	}
 }
 

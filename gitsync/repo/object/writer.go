@@ -22,11 +22,12 @@ type Signature = object.Signature
 type Writer struct {
 	rd      *Reader
 	objects map[plumbing.Hash]store.Object
+	large   map[plumbing.Hash][]Entry // new directories in which each of many names is looked up
 }
 
 // NewWriter returns a Writer that builds on the objects of a Reader.
 func NewWriter(rd *Reader) *Writer {
-	return &Writer{rd: rd, objects: map[plumbing.Hash]store.Object{}}
+	return &Writer{rd: rd, objects: map[plumbing.Hash]store.Object{}, large: map[plumbing.Hash][]Entry{}}
 }
 
 func (w *Writer) put(kind plumbing.ObjectType, content []byte) plumbing.Hash {
@@ -35,12 +36,20 @@ func (w *Writer) put(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	return h
 }
 
-// Tree returns the entries of a new or existing directory.
+// Tree returns the entries of a new or existing directory. The caller must not change the result.
 func (w *Writer) Tree(h plumbing.Hash) ([]Entry, error) {
-	if o, ok := w.objects[h]; ok && o.Kind == plumbing.TreeObject {
-		return DecodeTree(o.Content)
+	if entries, ok := w.large[h]; ok {
+		return entries, nil
 	}
-	return w.rd.Tree(h)
+	o, isNew := w.objects[h]
+	if !isNew || o.Kind != plumbing.TreeObject {
+		return w.rd.Tree(h)
+	}
+	entries, err := DecodeTree(o.Content)
+	if err == nil && len(entries) >= largeEntries {
+		w.large[h] = entries
+	}
+	return entries, err
 }
 
 // Lookup is like [Reader.Lookup], for new or existing trees.

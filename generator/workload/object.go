@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	yamlv2 "go.yaml.in/yaml/v2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtimes"
@@ -62,7 +62,7 @@ func (o *Object) Manifest() (File, error) {
 	if err != nil {
 		return f, err
 	}
-	if f.Bytes, err = yamlv2.Marshal(fields); err == nil && o.Content != nil {
+	if f.Bytes, err = yamlvalue.Encode(fields); err == nil && o.Content != nil {
 		o.Content.appendTo(&f)
 	}
 	return f, err

@@ -124,7 +124,7 @@ func (p *printer) text(s string) {
 		p.isHard = true
 	case isText && isPlain(s) && (len(p.out)-p.line+len(s) <= maxColumn || strings.IndexByte(s, ' ') < 0):
 		p.add(s)
-	case !isText && strings.IndexAny(s, ` "\`) < 0:
+	case !isText && !strings.ContainsAny(s, ` "\`):
 		p.add(`"`).add(s).add(`"`)
 	default:
 		p.isHard = true

@@ -31,7 +31,7 @@ func Files(path string) ([]string, error) {
 	var names []string
 	for _, e := range entries {
 		name := filepath.Join(path, e.Name())
-		if isPipelineName(e.Name()) && mayBeFile(name) {
+		if isPipelineName(e.Name()) && (e.Type().IsRegular() || mayBeFile(name)) {
 			names = append(names, name)
 		}
 	}

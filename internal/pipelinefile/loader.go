@@ -21,6 +21,10 @@ const (
 	// rereadAfter is the number of checks after which all files are read anyway, because some file systems do
 	// not report changes.
 	rereadAfter = 20
+	// maxPoll is how often it checks at least. With thousands of files, or on a slow file system, checks come further
+	// apart: restAfter is how many times as long as a check takes until the next one.
+	maxPoll   = 20 * time.Second
+	restAfter = 2000
 )
 
 // LoaderOptions say where the configuration of a fleet is.
@@ -193,15 +197,17 @@ func (l *Loader) settle() result {
 // Watch calls changed whenever the files have changed, until ctx ends. It compares sizes and times, which is
 // cheap and works on mounts that send no change notifications, and from time to time it reads all files.
 func (l *Loader) Watch(ctx context.Context, changed func(defs []fleet.Definition, problems diag.List)) {
-	ticker := time.NewTicker(l.options.Poll)
-	defer ticker.Stop()
+	wait := l.options.Poll
 	for looks := 1; ; looks++ {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(wait):
 		}
-		if looks%rereadAfter != 0 && !l.moved() {
+		start := time.Now()
+		hasMoved := l.moved()
+		wait = max(l.options.Poll, min(maxPoll, restAfter*time.Since(start)))
+		if looks%rereadAfter != 0 && !hasMoved {
 			continue
 		}
 		if defs, problems, moved := l.Load(); moved && ctx.Err() == nil {

@@ -40,8 +40,8 @@ func (s *service) setHooks() {
 }
 
 func hasWebhook(d *fleet.Definition) bool {
-	for _, source := range d.Spec.Sources {
-		if source.Webhook != nil {
+	for i := range d.Spec.Sources {
+		if d.Spec.Sources[i].Webhook != nil {
 			return true
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // Encode returns a mapping of the values that [Decode] returns as YAML. The bytes are those of go.yaml.in/yaml/v2,
-// which sigs.k8s.io/yaml uses. Manifests are nearly all short plain texts, which are printed much faster here. A mapping in
-// which anything needs more than quotes is left to the library.
+// which sigs.k8s.io/yaml uses. Manifests are nearly all short plain texts, which are printed much faster here. A
+// mapping in which anything needs more than quotes is left to the library.
 func Encode(fields map[string]any) ([]byte, error) {
 	p := printer{}
 	if p.mapping(fields, 0); p.isHard {

@@ -31,7 +31,8 @@ func sample(r *rand.Rand, depth int, hard float64) any {
 		if r.Float64() < hard {
 			return texts[r.IntN(len(texts))]
 		}
-		return []string{"name", "30s", "9090", "", "true", "--flag=x", "a.b/c-d", "-x:y-z", "a b", "10.0.0.1"}[r.IntN(10)]
+		usual := []string{"name", "30s", "9090", "", "true", "--flag=x", "a.b/c-d", "-x:y-z", "a b", "10.0.0.1"}
+		return usual[r.IntN(len(usual))]
 	}
 	switch kind := r.IntN(10); {
 	case depth > 0 && kind < 4:

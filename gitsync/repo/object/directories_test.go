@@ -48,13 +48,14 @@ func TestDirectoriesAreKeptWithinTheLimit(t *testing.T) {
 	}
 }
 
-// TestNewDirectoriesAreDecodedOnce: after a push, the folder of each unit is looked up in one directory. Decoding it each
-// time cost the square of their number.
+// TestNewDirectoriesAreDecodedOnce: after a push, the folder of each unit is looked up in one directory. Decoding it
+// each time cost the square of their number.
 func TestNewDirectoriesAreDecodedOnce(t *testing.T) {
 	w := NewWriter(nil)
 	var entries []Entry
 	for n := range 10 * largeEntries {
-		entries = append(entries, Entry{Name: fmt.Sprintf("unit-%04d", n), Mode: filemode.Regular, Hash: plumbing.Hash{1}})
+		name := fmt.Sprintf("unit-%04d", n)
+		entries = append(entries, Entry{Name: name, Mode: filemode.Regular, Hash: plumbing.Hash{1}})
 	}
 	tree := w.put(plumbing.TreeObject, encodeTree(entries))
 	var read [2][]Entry

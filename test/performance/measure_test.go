@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -42,6 +43,21 @@ func (c command) take(b *testing.B) usage {
 	took.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	took.peak = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 	return took
+}
+
+// keepAwake keeps the processors from sleeping, with work that yields to all other. A virtual machine that sleeps takes
+// milliseconds to wake up, and a pass waits a hundred times: for the server, whose work is short, and for git.
+func keepAwake(b *testing.B) {
+	for range runtime.NumCPU() {
+		busy := exec.Command("nice", "-n", "19", "sh", "-c", "while :; do :; done")
+		if err := busy.Start(); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() {
+			_ = busy.Process.Kill()
+			_ = busy.Wait()
+		})
+	}
 }
 
 // tail returns the end of a long text.

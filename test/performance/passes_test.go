@@ -189,6 +189,7 @@ var sizes = []int{10_000, 100_000}
 
 // BenchmarkPasses measures passes of agentry sync and agentry serve from Git to Git.
 func BenchmarkPasses(b *testing.B) {
+	keepAwake(b)
 	for _, n := range sizes {
 		r := newRemote(b, n)
 		files := fmt.Sprintf("%d,000 files", n/1000)

@@ -161,7 +161,7 @@ generate: ## Regenerate CRDs and the generated pages of docs/
 demo: ## Run agentry from input to output branch on examples/quickstart, in a temporary folder
 	@go run ./test/demo
 
-bench: bench-deps ## Measure the programs as users run them, against git and libyaml, in half an hour (BENCH=regexp)
+bench: bench-deps ## Measure the programs as users run them, against git and libyaml, in ten minutes (BENCH=regexp)
 	TMPDIR=$$(test/tmpdir.sh) go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 0 ./test/performance
 
 bench-deps: ## Install what make bench compares with: git, and libyaml with Python

@@ -206,7 +206,7 @@ func (l *Loader) Watch(ctx context.Context, changed func(defs []fleet.Definition
 		}
 		start := time.Now()
 		hasMoved := l.moved()
-		wait = max(l.options.Poll, min(maxPoll, restAfter*time.Since(start)))
+		wait = l.rest(time.Since(start))
 		if looks%rereadAfter != 0 && !hasMoved {
 			continue
 		}
@@ -214,6 +214,11 @@ func (l *Loader) Watch(ctx context.Context, changed func(defs []fleet.Definition
 			changed(defs, problems)
 		}
 	}
+}
+
+// rest returns how long to wait after a check that took so long.
+func (l *Loader) rest(took time.Duration) time.Duration {
+	return max(l.options.Poll, min(maxPoll, restAfter*took))
 }
 
 // moved reports whether the files' sizes or times have changed since they were last read.

@@ -327,6 +327,18 @@ func TestTemplatesRememberTheirFolders(t *testing.T) {
 	}
 }
 
+// TestSlowChecksComeFurtherApart: thousands of files cost a service that rests next to nothing.
+func TestSlowChecksComeFurtherApart(t *testing.T) {
+	for _, c := range []struct{ poll, took, want time.Duration }{
+		{0, 100 * time.Microsecond, DefaultPoll}, {0, 5 * time.Millisecond, 10 * time.Second},
+		{0, time.Minute, maxPoll}, {time.Minute, time.Second, time.Minute},
+	} {
+		if got := NewLoader(LoaderOptions{Poll: c.poll}).rest(c.took); got != c.want {
+			t.Errorf("%s after a check of %s: %s", c.want, c.took, got)
+		}
+	}
+}
+
 func TestWatch(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.yaml", doc("a", "a"))

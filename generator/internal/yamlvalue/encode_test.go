@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v2"
@@ -90,16 +89,17 @@ func TestEncodeEqualsTheLibrary(t *testing.T) {
 	}
 }
 
-// FuzzEncode compares texts with the library.
+// FuzzEncode compares texts with the library. Keys that are no UTF-8 would have no order there.
 func FuzzEncode(f *testing.F) {
 	for _, text := range texts {
 		f.Add(text, "a"+text)
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
+		a, b = strings.ToValidUTF8(a, "?"), strings.ToValidUTF8(b, "?")
 		fields := map[string]any{a: b, b: []any{a, map[string]any{b: a, a: int64(1)}}}
 		want, err := yaml.Marshal(fields)
-		if err != nil || !utf8.ValidString(a) || !utf8.ValidString(b) { // keys that are no text have no order
-			t.Skip()
+		if err != nil {
+			t.Fatal(err)
 		}
 		if got, err := Encode(fields); err != nil || string(got) != string(want) {
 			t.Fatalf("%v\n%s\nwant:\n%s", err, got, want)

@@ -1,5 +1,5 @@
 // Package yamlvalue decodes one YAML or JSON document to the generic value that Kubernetes decodes it to:
-// map[string]any, []any, string, int64, float64, bool and nil.
+// map[string]any, []any, string, int64, float64, bool and nil. [Encode] prints such values.
 //
 // It reads YAML like sigs.k8s.io/yaml (YAML 1.1 scalars, merge keys, keys become strings), and the result like the API
 // machinery reads JSON (a number without a fraction is an int64 if it fits). It is stricter in two ways: a key that

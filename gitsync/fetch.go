@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/source"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // start is the state that a pass starts from: the commits of the sources, and the output branch.
@@ -47,40 +48,51 @@ func (p *pass) fetch(ctx context.Context) (*start, error) {
 	return s, nil
 }
 
-// fetchAll fetches the refs of each repository in one request.
+// fetchAll fetches the refs of each repository in one request, and several repositories at the same time.
 func (p *pass) fetchAll(ctx context.Context) (tips []source.Tip, output []repo.Tip, err error) {
 	tips = make([]source.Tip, len(p.sources.List))
-	for _, r := range p.repos {
-		var refs, others []repo.Ref
-		var owners []int
-		for i, src := range p.sources.List {
-			if src.Repo == r {
-				refs, owners = append(refs, p.ref(i)), append(owners, i)
-			}
+	errs := make([]error, len(p.repos))
+	panics.Each(len(p.repos), func(n int) {
+		others, err := p.fetchFrom(ctx, p.repos[n], tips)
+		if errs[n] = err; p.repos[n] == p.output {
+			output = others
 		}
-		limit, cancel := p.share(ctx)
-		if r == p.output {
-			others = publish.Refs(&p.pipeline.Spec.Output)
-		}
-		if r == p.output && p.options.RequestTimeout == 0 {
-			limit = ctx
-		}
-		found, other, err := source.Fetch(limit, r, p.since, refs, others)
-		cancel()
-		if err != nil {
-			return nil, nil, err
-		}
-		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
-		}
-		for n, i := range owners {
-			tips[i] = found[n]
-		}
-		if r == p.output {
-			output = other
-		}
+	})
+	if err := cmp.Or(errs...); err != nil {
+		return nil, nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
 	}
 	return tips, output, nil
+}
+
+// fetchFrom fetches the sources in a repository into their places in tips, and returns the refs of the output if they
+// are there.
+func (p *pass) fetchFrom(ctx context.Context, r *repo.Repo, tips []source.Tip) ([]repo.Tip, error) {
+	var refs, others []repo.Ref
+	var owners []int
+	for i, src := range p.sources.List {
+		if src.Repo == r {
+			refs, owners = append(refs, p.ref(i)), append(owners, i)
+		}
+	}
+	if r == p.output {
+		others = publish.Refs(&p.pipeline.Spec.Output)
+	}
+	limit, cancel := p.share(ctx)
+	defer cancel()
+	if r == p.output && p.options.RequestTimeout == 0 {
+		limit = ctx
+	}
+	found, other, err := source.Fetch(limit, r, p.since, refs, others)
+	if err != nil {
+		return nil, err
+	}
+	for n, i := range owners {
+		tips[i] = found[n]
+	}
+	return other, nil
 }
 
 // ref returns the ref that is read of a source.

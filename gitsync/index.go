@@ -86,7 +86,7 @@ func (p *pass) recall() *index.Index {
 		return nil // everything is read again
 	}
 	for i, src := range p.sources.List {
-		src.Stored = x.Sources[i]
+		src.Stored = &x.Sources[i]
 	}
 	return x
 }
@@ -94,7 +94,8 @@ func (p *pass) recall() *index.Index {
 // restore returns the units of the index whose objects were read again.
 func (p *pass) restore(x *index.Index) plan.Memory {
 	var objects []*manifest.Object
-	for i, files := range x.Sources {
+	for i := range x.Sources {
+		files := x.Sources[i].Files
 		for n := range files {
 			of, ok := p.sources.List[i].Input.Objects(&files[n])
 			if !ok {
@@ -128,13 +129,13 @@ func (s *Syncer) store() {
 	numbers := map[*manifest.Object]int{}
 	x := &index.Index{}
 	for _, src := range s.sources.List {
-		files := src.Input.Stored()
-		for i := range files {
-			for _, o := range src.Input.Files[files[i].Path].Result.Objects {
+		of := src.Input.Stored()
+		for i := range of.Files {
+			for _, o := range src.Input.Files[of.Files[i].Path].Result.Objects {
 				numbers[o] = len(numbers)
 			}
 		}
-		x.Sources = append(x.Sources, files)
+		x.Sources = append(x.Sources, *of)
 	}
 	x.Units = s.memory.output.Stored(func(o *manifest.Object) int {
 		if n, ok := numbers[o]; ok {

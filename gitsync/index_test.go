@@ -4,7 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/gitsync"
 )
 
 // manyTeams are n teams with an agent and ten monitors each.
@@ -48,4 +53,66 @@ func TestANewProcessGoesOnFromTheIndex(t *testing.T) {
 	if object.Total != 1 || object.Entries[0].Line != 1 || job.Total != 1 {
 		t.Errorf("the search finds %+v and %+v", object, job)
 	}
+}
+
+// TestANewProcessReadsTheSameWithAnIndex changes what is read and what is built, in one commit and in steps.
+func TestANewProcessReadsTheSameWithAnIndex(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.options.DryRun = false
+	files := manyTeams(3)
+	files["in/built/kustomization.yaml"] = "resources: [../base, m.yaml]\nnamePrefix: x-\n"
+	files["in/built/m.yaml"] = monitor("team-0", "built", "web")
+	files["in/base/kustomization.yaml"] = "resources: [m.yaml]\n"
+	files["in/base/m.yaml"] = monitor("team-1", "base", "web")
+	files["in/chart/Chart.yaml"] = "apiVersion: v2\nname: c\nversion: 1.0.0\n"
+	files["in/chart/templates/m.yaml"] = "{{ .Values.nothing }}\n"
+	files["in/.sourceignore"] = "hidden/\n"
+	files["in/hidden/m.yaml"] = monitor("team-1", "hidden", "web")
+	files["in/broken.yaml"] = "a: [\n"
+	l.input(files)
+	first := l.syncer()
+	l.passOf(first)
+	first.Close()
+	for i, change := range []map[string]string{
+		{"in/team-1/m1.yaml": monitor("team-1", "m1", "changed"), "in/team-2/m2.yaml": ""},
+		{"in/.sourceignore": "team-2/m3.yaml\n", "in/broken.yaml": ""},
+		{"in/base/m.yaml": monitor("team-1", "base", "changed")},
+		{"in/team-0/kustomization.yaml": "resources: [agent.yaml, m1.yaml]\n"},
+		{"in/built/kustomization.yaml": "", "in/team-0/kustomization.yaml": ""},
+		{"in/chart/Chart.yaml": "", "in/chart/templates/m.yaml": monitor("team-1", "of-a-chart", "web")},
+		{"in/.sourceignore": ""},
+	} {
+		l.input(change)
+		l.options.DryRun = true
+		fresh := l.pass() // dry runs use no index
+		l.options.DryRun = false
+		s := l.syncer()
+		got := l.passOf(s)
+		ignored := cmpopts.IgnoreUnexported(diag.Diagnostic{})
+		if diff := cmp.Diff(readBy(fresh), readBy(got), ignored); diff != "" {
+			t.Errorf("change %d (-without an index +with it):\n%s", i, diff)
+		}
+		if got := s.Differing(); got > 12 {
+			t.Errorf("change %d: %d files are compared again", i, got)
+		}
+		if i%2 == 0 {
+			s.Close() // the next process goes on from an index of this one or an earlier one
+		}
+	}
+}
+
+// readBy says what a pass has read.
+func readBy(r *gitsync.Report) any {
+	type read struct {
+		Objects []string
+		Diags   diag.List
+		Ignored map[string]int
+		Hidden  int
+	}
+	out := read{Diags: r.Diags, Ignored: r.Ignored, Hidden: r.Hidden}
+	for _, o := range r.Set.All() {
+		out.Objects = append(out.Objects, fmt.Sprintf("%s %s %x", o.File(), o.ID, o.Digest))
+	}
+	return out
 }

@@ -45,7 +45,7 @@ type Layout struct {
 	ChartFolders []string               // nothing in them is read
 	covered      map[string]bool        // folders with a kustomization, charts, and files that kustomizations name
 	reads        tree.Reads             // reads of the search itself
-	refs         map[string]refs        // by folder of the kustomization
+	refs         map[string]Refs        // by folder of the kustomization
 	seen         map[string]rootObjects // by digest of the root
 	tenants      manifest.Tenants
 	state        State
@@ -72,10 +72,10 @@ func (l *Layout) All() []Root {
 // Root is a folder or chart that is built as a whole.
 type Root = roots.Root
 
-// refs are the references of a kustomization, and the files that were read to find them.
-type refs struct {
+// Refs are the references of a kustomization, and what was read to find them.
+type Refs struct {
 	kustomize.Refs
-	reads tree.Reads
+	Reads tree.Reads
 }
 
 // Covers reports whether a file belongs to a kustomization or chart, so that it is not read as a plain manifest.
@@ -144,7 +144,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 		return s.Before, nil
 	}
 	r := search{Search: s, tree: tree.ForSearch(ctx, s.Files),
-		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]rootObjects{},
+		layout: &Layout{covered: map[string]bool{}, refs: map[string]Refs{}, seen: map[string]rootObjects{},
 			tenants: s.Options.Tenants},
 		named: map[string]bool{}, plain: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
 	if err := r.readState(); err != nil {
@@ -177,7 +177,7 @@ func (l *Layout) isSame(s Search) bool {
 		return false
 	}
 	for _, r := range l.refs {
-		if !r.reads.Same(s.Files, s.Changed) {
+		if !r.Reads.Same(s.Files, s.Changed) {
 			return false
 		}
 	}
@@ -343,16 +343,16 @@ func (s *search) chooseRoots(ctx context.Context) error {
 }
 
 // refsOf returns the references of a kustomization, as far as it can be read.
-func (s *search) refsOf(ctx context.Context, dir string) (refs, error) {
+func (s *search) refsOf(ctx context.Context, dir string) (Refs, error) {
 	if s.Before != nil && s.Before.tenants.Equal(s.Options.Tenants) {
-		if r, found := s.Before.refs[dir]; found && r.reads.Same(s.Files, s.Changed) {
+		if r, found := s.Before.refs[dir]; found && r.Reads.Same(s.Files, s.Changed) {
 			s.layout.refs[dir] = r
 			return r, nil
 		}
 	}
 	t := tree.New(ctx, s.Files)
 	found, err := kustomize.Inspect(t, dir, s.Options.Tenants, s.Options.Repositories)
-	r := refs{found, t.Reads()}
+	r := Refs{found, t.Reads()}
 	s.layout.refs[dir] = r
 	return r, err
 }

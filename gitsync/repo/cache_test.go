@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -116,8 +117,21 @@ func TestCorruptCachesAreReplaced(t *testing.T) {
 // A damaged byte in the middle of a pack shows only when that object is read.
 func TestDamagedPacksAreReportedAndRepaired(t *testing.T) {
 	t.Parallel()
+	for _, by := range []string{"the same process", "another process"} {
+		t.Run(by, func(t *testing.T) {
+			t.Parallel()
+			testDamagedPack(t, by == "another process")
+		})
+	}
+}
+
+func testDamagedPack(t *testing.T, another bool) {
 	g := gittest.NewRepo(t)
-	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a line of text\n", 2000)})
+	var text strings.Builder
+	for range 2000 {
+		fmt.Fprintln(&text, rand.Text()) // hardly compressible, so that most of the pack is this file
+	}
+	g.Commit("main", map[string]string{"a.yaml": text.String()})
 	dir := t.TempDir()
 	r := openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{})
 	tip := fetch(t, r, repo.Ref{})[0]
@@ -128,7 +142,7 @@ func TestDamagedPacksAreReportedAndRepaired(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := len(content) / 2; i < len(content)-20; i++ {
+	for i := len(content) / 2; i < len(content)/2+100; i++ {
 		content[i] ^= 0x55
 	}
 	if err := os.Chmod(pack, 0o600); err != nil {
@@ -140,6 +154,10 @@ func TestDamagedPacksAreReportedAndRepaired(t *testing.T) {
 		t.Fatal("the damage hit nothing: the test must damage more")
 	}
 	wantError(t, err, store.ErrCorrupt)
+	if another {
+		r.Close()
+		r = openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{})
+	}
 	fetch(t, r, repo.Ref{}) // nothing is new, and yet all is fetched
 	if _, err := reader(t, r).Blob(blob, 0); err != nil {
 		t.Error(err)
@@ -177,6 +195,30 @@ func writeFile(t *testing.T, name, content string) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAPackThatIsGoneIsFetchedAgain: another process trusts the cache only if it is whole.
+func TestAPackThatIsGoneIsFetchedAgain(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"in/a.yaml": "a\n", "in/b.yaml": "b\n"})
+	dir := t.TempDir()
+	r := openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{})
+	fetch(t, r, repo.Ref{})
+	first := packsIn(t, dir)[0]
+	g.Commit("main", map[string]string{"in/c.yaml": "c\n"})
+	fetch(t, r, repo.Ref{})
+	r.Close()
+	remove(t, first)
+	remove(t, strings.TrimSuffix(first, ".pack")+".idx")
+	r = openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{})
+	tip := fetch(t, r, repo.Ref{})[0]
+	rd := reader(t, r)
+	for name, want := range map[string]string{"in/a.yaml": "a\n", "in/c.yaml": "c\n"} {
+		if got, err := rd.Blob(lookup(t, rd, tip, name).Hash, 0); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -197,6 +198,9 @@ func (r *Repo) Close() {
 
 func (r *Repo) close() {
 	r.clients.close()
+	if r.objects.Damaged() {
+		_ = r.store.MarkDamaged() // another process repairs it, or finds out again
+	}
 	r.objects.Close()
 }
 
@@ -245,8 +249,18 @@ func (r *Repo) tryLoad() error {
 	if vanished {
 		r.complete.Forget()
 	}
+	isFirst := r.tips == nil
 	if r.tips, err = r.store.Tips(); err != nil {
 		return err
+	}
+	if isFirst {
+		isWhole, err := r.store.IsWhole(r.objects.Names())
+		if err != nil {
+			return err
+		}
+		if isWhole {
+			r.complete.Trust(maps.Values(r.tips)) // as the process found that fetched them
+		}
 	}
 	r.shallow, err = r.store.Shallow()
 	return err

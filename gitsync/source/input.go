@@ -34,8 +34,10 @@ type Input struct {
 	Ignored map[string]int   // the number of objects of each kind that is not read
 	hidden  int              // the number of files that a .sourceignore file hides
 	parsed  int              // how many objects the last [Source.Update] parsed that can be stored
-	bytes   int64            // the size of all files: see [File.size]
-	kept    int64            // the part of it that [Source.KeepBytes] bounds: see [File.kept]
+	// Differing is how many files it found different from the trees before.
+	Differing int
+	bytes     int64 // the size of all files: see [File.size]
+	kept      int64 // the part of it that [Source.KeepBytes] bounds: see [File.kept]
 	// removed and added are the objects of files that changed since the set of objects was built. rebuild is set if
 	// they are not sufficient to update the set.
 	removed, added []*manifest.Object
@@ -115,8 +117,9 @@ func newInput() Input {
 // Update reads the difference between the last trees and new ones. If that is too much for the budget of the pass, it
 // forgets everything, because perhaps only the old and the new trees together are too much.
 func (s *Source) Update(pass *budget.Pass, at trees, opts manifest.Options) error {
+	isFirst := s.Input.Files == nil
 	err := s.update(pass, at, opts)
-	if errors.Is(err, budget.ErrExceeded) {
+	if errors.Is(err, budget.ErrExceeded) || err != nil && isFirst {
 		s.forget()
 	}
 	return err
@@ -127,7 +130,7 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 	if in.Files == nil {
 		*in = newInput()
 	}
-	in.parsed = 0
+	in.parsed, in.Differing = 0, 0
 	if err := pass.Take(in.bytes); err != nil {
 		return err
 	}
@@ -135,12 +138,23 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 	if err != nil || in.at.same(at) && !again && in.isSettled() {
 		return err
 	}
+	fresh, err := s.resume(pass, opts)
+	if err != nil {
+		return err
+	}
 	d, err := s.diff(pass, in.at, at, s.Charts, opts)
 	if err != nil {
 		return err
 	}
+	in.Differing = len(d.raw)
 	changes := d.changes
-	var fresh []*File
+	if len(fresh) > 0 {
+		changed := make(map[string]bool, len(changes))
+		for _, c := range changes {
+			changed[c.Path] = true
+		}
+		fresh = slices.DeleteFunc(fresh, func(f *File) bool { return changed[f.Path] })
+	}
 	for _, c := range changes {
 		if c.New != (object.Entry{}) {
 			fresh = append(fresh, s.File(c.Path, c.New))

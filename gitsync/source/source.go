@@ -39,9 +39,9 @@ type Source struct {
 	// 1/16 of what a pass may take. What is more is released once it is parsed, and read again where somebody looks
 	// into it: to render the units that change.
 	KeepBytes int64
-	// Stored are files that another process has read with the same options. The next [Source.Update] takes over what
-	// it can.
-	Stored []Stored
+	// Stored is what another process has read with the same options. The next [Source.Update] goes on from there as far
+	// as it can.
+	Stored *Stored
 	Input  Input
 	base   *Base // nil until needed
 	older  olderCommits

@@ -26,7 +26,7 @@ import (
 
 // Index is what is stored. Objects are numbered: those of the first file of the first source come first.
 type Index struct {
-	Sources [][]source.Stored
+	Sources []source.Stored
 	Units   []plan.StoredUnit
 }
 
@@ -34,7 +34,7 @@ type Index struct {
 type Key [sha256.Size]byte
 
 // magic begins each file; it changes with the format.
-const magic = "agentry index 2\n"
+const magic = "agentry index 3\n"
 
 // maxBytes limits the size of a file that is read.
 const maxBytes = 1 << 30
@@ -91,7 +91,7 @@ func verify(f *os.File, key Key) (io.Reader, error) {
 
 // counts are how many values follow.
 type counts struct {
-	Sources []int
+	Sources []int // files of each
 	Units   int
 }
 
@@ -103,11 +103,15 @@ func decode(body io.Reader) (*Index, error) {
 	}
 	out := &Index{}
 	for _, files := range n.Sources {
-		list, err := readFiles(d, files)
-		if err != nil {
+		var of source.Stored
+		if err := d.Decode(&of); err != nil {
 			return nil, err
 		}
-		out.Sources = append(out.Sources, list)
+		var err error
+		if of.Files, err = readFiles(d, files); err != nil {
+			return nil, err
+		}
+		out.Sources = append(out.Sources, of)
 	}
 	for range n.Units {
 		var u plan.StoredUnit
@@ -151,14 +155,16 @@ func (x *Index) encode(to io.Writer, key Key) error {
 	}
 	e := gob.NewEncoder(out)
 	n := counts{Units: len(x.Units)}
-	for _, files := range x.Sources {
-		n.Sources = append(n.Sources, len(files))
+	for _, of := range x.Sources {
+		n.Sources = append(n.Sources, len(of.Files))
 	}
 	if err := e.Encode(n); err != nil {
 		return err
 	}
-	for _, files := range x.Sources {
-		if err := writeFiles(e, files); err != nil {
+	for _, of := range x.Sources {
+		files := of.Files
+		of.Files = nil
+		if err := errors.Join(e.Encode(of), writeFiles(e, files)); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -21,22 +22,29 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/internal/index"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/source"
+	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
 func sample() *index.Index {
 	web := manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}
 	cause := diag.Cause{Things: "charts", Reason: "away"}
 	return &index.Index{
-		Sources: [][]source.Stored{nil, {
-			{Path: "in/a.yaml", Blob: [20]byte{1}, Count: 1, Sum: [32]byte{2}, Heads: &manifest.Heads{
-				Objects: []*manifest.Object{{ID: web, APIVersion: "monitoring.coreos.com/v1",
-					Labels: manifest.Labels{{Name: "team", Value: "a"}}, HasValue: true, Digest: [32]byte{3}, Bytes: 9,
-					Targets: []manifest.TargetNamespaces{{Path: "spec", Names: []string{"b"}}}}},
-				Begins:  []manifest.Begin{{Line: 2, Column: 1}},
-				Diags:   diag.List{{Severity: diag.Warning, Code: diag.Unselected, Cause: cause, Line: 3}},
-				Ignored: map[string]int{"v1 Service": 2}}},
-			{Path: "in/b.yaml", Blob: [20]byte{4}},
-		}},
+		Sources: []source.Stored{{}, {Own: [20]byte{6}, Mounted: map[string]plumbing.Hash{"@lib": {7}}, Hidden: 1,
+			Ignoring: []string{"in"}, Layout: &inputs.StoredLayout{Roots: map[string]string{"k/kustomization.yaml": "k"},
+				ChartFolders: []string{"chart"}, Covered: map[string]bool{"k": true}, Reads: tree.Reads{"k": "folder"},
+				Refs: map[string]inputs.Refs{"k": {Refs: kustomize.Refs{IsComponent: true,
+					Files: map[string]bool{"k/a.yaml": true}}, Reads: tree.Reads{"k/a.yaml": "file"}}}}, Files: []source.StoredFile{
+				{Path: "in/a.yaml", Blob: [20]byte{1}, Count: 1, Sum: [32]byte{2}, Heads: &manifest.Heads{
+					Objects: []*manifest.Object{{ID: web, APIVersion: "monitoring.coreos.com/v1",
+						Labels: manifest.Labels{{Name: "team", Value: "a"}}, HasValue: true, Digest: [32]byte{3}, Bytes: 9,
+						Targets: []manifest.TargetNamespaces{{Path: "spec", Names: []string{"b"}}}}},
+					Begins:  []manifest.Begin{{Line: 2, Column: 1}},
+					Diags:   diag.List{{Severity: diag.Warning, Code: diag.Unselected, Cause: cause, Line: 3}},
+					Ignored: map[string]int{"v1 Service": 2}}},
+				{Path: "in/b.yaml", Blob: [20]byte{4}},
+			}}},
 		Units: []plan.StoredUnit{{Folder: [20]byte{5}, StoredUnit: generator.StoredUnit{
 			Name: "a/agent", Runtime: "agent", Files: []generator.File{{Path: "x.yaml", Object: web, Manifest: true}},
 			Inputs: []manifest.ID{web}, Jobs: map[manifest.ID]int{web: 1}, Matched: map[int]bool{1: true},
@@ -69,12 +77,12 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 // TestAllOfAFileIsKept: each field that others can set is read as it was written.
 func TestAllOfAFileIsKept(t *testing.T) {
 	t.Parallel()
-	var want source.Stored
+	var want source.StoredFile
 	n := 0
 	fill(reflect.ValueOf(&want).Elem(), &n)
 	name := filepath.Join(t.TempDir(), "one")
-	files := slices.Repeat([]source.Stored{want}, 5000)
-	if err := (&index.Index{Sources: [][]source.Stored{files}}).Write(name, index.Key{}); err != nil {
+	files := slices.Repeat([]source.StoredFile{want}, 5000)
+	if err := (&index.Index{Sources: []source.Stored{{Files: files}}}).Write(name, index.Key{}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := index.Read(name, index.Key{})
@@ -82,7 +90,7 @@ func TestAllOfAFileIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	ignored := cmpopts.IgnoreUnexported(manifest.Object{}, diag.Diagnostic{})
-	if diff := cmp.Diff(files, got.Sources[0], ignored); diff != "" {
+	if diff := cmp.Diff(files, got.Sources[0].Files, ignored); diff != "" {
 		t.Error(diff)
 	}
 }

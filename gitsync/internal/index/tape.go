@@ -30,7 +30,7 @@ const filesPerTape = 4096
 
 var errTape = errors.New("has fewer values than it says")
 
-func writeFiles(e *gob.Encoder, files []source.Stored) error {
+func writeFiles(e *gob.Encoder, files []source.StoredFile) error {
 	for chunk := range slices.Chunk(files, filesPerTape) {
 		t := &tape{places: map[string]int{}}
 		for _, f := range chunk {
@@ -43,16 +43,16 @@ func writeFiles(e *gob.Encoder, files []source.Stored) error {
 	return nil
 }
 
-func readFiles(d *gob.Decoder, count int) ([]source.Stored, error) {
+func readFiles(d *gob.Decoder, count int) ([]source.StoredFile, error) {
 	const most = 1 << 20 // for which memory is reserved, whatever the file says
-	out := make([]source.Stored, 0, min(count, most))
+	out := make([]source.StoredFile, 0, min(count, most))
 	for len(out) < count {
 		t := &tape{}
 		if err := d.Decode(t); err != nil {
 			return nil, err
 		}
 		for range min(filesPerTape, count-len(out)) {
-			var f source.Stored
+			var f source.StoredFile
 			if t.file(&f); t.isBad {
 				return nil, errTape
 			}
@@ -62,7 +62,7 @@ func readFiles(d *gob.Decoder, count int) ([]source.Stored, error) {
 	return out, nil
 }
 
-func (t *tape) file(f *source.Stored) {
+func (t *tape) file(f *source.StoredFile) {
 	t.text(&f.Path)
 	t.raw(f.Blob[:])
 	t.number(&f.Count)

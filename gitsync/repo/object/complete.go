@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -13,6 +14,9 @@ import (
 // a lower limit would read all their trees again.
 const maxComplete = 4096
 
+// maxAncestors limits how far from a commit one is looked for that is known to be complete.
+const maxAncestors = 64
+
 // maxCheckDepth limits the nesting of directories in a fetched commit.
 const maxCheckDepth = 1000
 
@@ -20,10 +24,20 @@ const maxCheckDepth = 1000
 // goroutine.
 type Complete struct {
 	trees map[plumbing.Hash]plumbing.Hash // from commit to tree
+	// trusted are commits that are complete although this process has not looked.
+	trusted map[plumbing.Hash]bool
 }
 
 // Forget forgets all commits. Call it after objects were removed.
-func (c *Complete) Forget() { c.trees = nil }
+func (c *Complete) Forget() { c.trees, c.trusted = nil, nil }
+
+// Trust takes commits for complete without reading their trees.
+func (c *Complete) Trust(commits iter.Seq[plumbing.Hash]) {
+	c.trusted = map[plumbing.Hash]bool{}
+	for h := range commits {
+		c.trusted[h] = true
+	}
+}
 
 // Check checks that a commit and its whole tree are in the database. If not, the error is [ErrNotFound], or
 // [ErrNoCommit] if the commit itself is missing. It skips subtrees shared with a commit known to be complete.
@@ -40,9 +54,11 @@ func (c *Complete) Check(db *Database, commit plumbing.Hash) error {
 	if err != nil {
 		return err
 	}
-	v := checker{rd: rd, seen: map[plumbing.Hash]bool{}}
-	if err := v.tree(content.Tree, c.nearest(content.Parents), 0); err != nil {
-		return err
+	if !c.trusted[commit] {
+		v := checker{rd: rd, seen: map[plumbing.Hash]bool{}}
+		if err := v.tree(content.Tree, c.nearest(rd, content.Parents), 0); err != nil {
+			return err
+		}
 	}
 	if c.trees == nil || len(c.trees) >= maxComplete {
 		c.trees = map[plumbing.Hash]plumbing.Hash{}
@@ -51,12 +67,25 @@ func (c *Complete) Check(db *Database, commit plumbing.Hash) error {
 	return nil
 }
 
-// nearest returns a complete tree to compare with, preferably a parent's.
-func (c *Complete) nearest(parents []plumbing.Hash) plumbing.Hash {
-	for _, p := range parents {
-		if tree, ok := c.trees[p]; ok {
-			return tree
+// nearest returns a complete tree to compare with, preferably of the first ancestor that is known.
+func (c *Complete) nearest(rd *Reader, parents []plumbing.Hash) plumbing.Hash {
+	for range maxAncestors {
+		for _, p := range parents {
+			if tree, ok := c.trees[p]; ok {
+				return tree
+			}
 		}
+		if len(parents) == 0 || !rd.Has(parents[0]) {
+			break
+		}
+		ancestor, err := rd.Commit(parents[0])
+		if err != nil {
+			break // without an ancestor the check only takes longer
+		}
+		if c.trusted[parents[0]] {
+			return ancestor.Tree
+		}
+		parents = ancestor.Parents
 	}
 	for _, tree := range c.trees {
 		return tree

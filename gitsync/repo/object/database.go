@@ -104,6 +104,17 @@ func (d *Database) Close() {
 	d.setPacks(nil)
 }
 
+// Names returns the names of the packs.
+func (d *Database) Names() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	names := make([]string, len(d.packs))
+	for i, p := range d.packs {
+		names[i] = p.Name
+	}
+	return names
+}
+
 // Packs returns the number of packs.
 func (d *Database) Packs() int {
 	d.mu.Lock()

@@ -104,8 +104,41 @@ func (s Store) Tips() (map[string]plumbing.Hash, error) {
 	return out, err
 }
 
+// packsFile has the names of the packs that there were when the tips were set, or damaged.
+const (
+	packsFile = "packs"
+	damaged   = "damaged"
+)
+
+// IsWhole reports whether these packs are all that there were when the tips were set. It is [ErrCorrupt] if one is
+// known to be damaged.
+func (s Store) IsWhole(packs []string) (bool, error) {
+	had, isWhole := 0, true
+	err := s.eachLine(packsFile, func(name string) error {
+		if name == damaged {
+			return fmt.Errorf("%w: a pack cannot be read", ErrCorrupt)
+		}
+		had++
+		isWhole = isWhole && slices.Contains(packs, name)
+		return nil
+	})
+	return isWhole && had > 0, err
+}
+
+// MarkDamaged makes [Store.IsWhole] fail. It needs no lock.
+func (s Store) MarkDamaged() error {
+	return writeFile(filepath.Join(s.Dir, packsFile), []byte(damaged+"\n"))
+}
+
 // SetTips replaces the refs of this repository.
 func (s Store) SetTips(tips map[string]plumbing.Hash) error {
+	packs, err := s.Packs()
+	if err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(s.Dir, packsFile), []byte(strings.Join(packs, "\n")+"\n")); err != nil {
+		return err
+	}
 	var buf bytes.Buffer
 	buf.WriteString("# pack-refs with: sorted \n")
 	for _, name := range slices.Sorted(maps.Keys(tips)) {

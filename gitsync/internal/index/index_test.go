@@ -30,21 +30,23 @@ import (
 func sample() *index.Index {
 	web := manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}
 	cause := diag.Cause{Things: "charts", Reason: "away"}
+	layout := &inputs.StoredLayout{Roots: map[string]string{"k/kustomization.yaml": "k"}, ChartFolders: []string{"c"},
+		Covered: map[string]bool{"k": true}, Reads: tree.Reads{"k": "folder"},
+		Refs: map[string]inputs.Refs{"k": {Refs: kustomize.Refs{IsComponent: true, Files: map[string]bool{"k/a": true}},
+			Reads: tree.Reads{"k/a": "file"}}}}
+	files := []source.StoredFile{
+		{Path: "in/a.yaml", Blob: [20]byte{1}, Count: 1, Sum: [32]byte{2}, Heads: &manifest.Heads{
+			Objects: []*manifest.Object{{ID: web, APIVersion: "monitoring.coreos.com/v1",
+				Labels: manifest.Labels{{Name: "team", Value: "a"}}, HasValue: true, Digest: [32]byte{3}, Bytes: 9,
+				Targets: []manifest.TargetNamespaces{{Path: "spec", Names: []string{"b"}}}}},
+			Begins:  []manifest.Begin{{Line: 2, Column: 1}},
+			Diags:   diag.List{{Severity: diag.Warning, Code: diag.Unselected, Cause: cause, Line: 3}},
+			Ignored: map[string]int{"v1 Service": 2}}},
+		{Path: "in/b.yaml", Blob: [20]byte{4}},
+	}
 	return &index.Index{
 		Sources: []source.Stored{{}, {Own: [20]byte{6}, Mounted: map[string]plumbing.Hash{"@lib": {7}}, Hidden: 1,
-			Ignoring: []string{"in"}, Layout: &inputs.StoredLayout{Roots: map[string]string{"k/kustomization.yaml": "k"},
-				ChartFolders: []string{"chart"}, Covered: map[string]bool{"k": true}, Reads: tree.Reads{"k": "folder"},
-				Refs: map[string]inputs.Refs{"k": {Refs: kustomize.Refs{IsComponent: true,
-					Files: map[string]bool{"k/a.yaml": true}}, Reads: tree.Reads{"k/a.yaml": "file"}}}}, Files: []source.StoredFile{
-				{Path: "in/a.yaml", Blob: [20]byte{1}, Count: 1, Sum: [32]byte{2}, Heads: &manifest.Heads{
-					Objects: []*manifest.Object{{ID: web, APIVersion: "monitoring.coreos.com/v1",
-						Labels: manifest.Labels{{Name: "team", Value: "a"}}, HasValue: true, Digest: [32]byte{3}, Bytes: 9,
-						Targets: []manifest.TargetNamespaces{{Path: "spec", Names: []string{"b"}}}}},
-					Begins:  []manifest.Begin{{Line: 2, Column: 1}},
-					Diags:   diag.List{{Severity: diag.Warning, Code: diag.Unselected, Cause: cause, Line: 3}},
-					Ignored: map[string]int{"v1 Service": 2}}},
-				{Path: "in/b.yaml", Blob: [20]byte{4}},
-			}}},
+			Ignoring: []string{"in"}, Layout: layout, Files: files}},
 		Units: []plan.StoredUnit{{Folder: [20]byte{5}, StoredUnit: generator.StoredUnit{
 			Name: "a/agent", Runtime: "agent", Files: []generator.File{{Path: "x.yaml", Object: web, Manifest: true}},
 			Inputs: []manifest.ID{web}, Jobs: map[manifest.ID]int{web: 1}, Matched: map[int]bool{1: true},

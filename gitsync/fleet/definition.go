@@ -53,6 +53,8 @@ const (
 	ReasonAPI     = "api"     // somebody asked
 	ReasonSignal  = "signal"  // SIGHUP
 	ReasonCharts  = "charts"  // it is time to look up versions of charts
+	// ReasonQuestion means that somebody asks about a render that is not kept.
+	ReasonQuestion = "question"
 )
 
 // Outcome is what an [Observer] gets: a pass has ended, or the status or reason of Ready or Stalled

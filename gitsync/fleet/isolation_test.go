@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -336,7 +338,7 @@ func TestNamesOutliveWhatIsEvicted(t *testing.T) {
 			w.run(def("x", urlA), def("y", urlB))
 			renders, found := 0, 0
 			for _, name := range []string{"x", "y"} {
-				if render, _ := w.fleet.Explained(name); render != nil {
+				if w.fleet.pipelines[name].instance.explained.Load() != nil {
 					renders++
 				}
 				if index, _ := w.fleet.Index(name); index != nil {
@@ -368,6 +370,50 @@ func TestLeastRecentlyUsedPipelinesAreEvictedFirst(t *testing.T) {
 		same(t, "kept", w.fleet.MemoryBytes(), int64(200))
 		if now := forgot(); len(now) != 2 || now[1] == first {
 			t.Errorf("forgot %v, of which the first has passed since", now)
+		}
+	})
+}
+
+// TestARenderThatIsNotKeptIsMadeAgain: those who ask for it at the same time wait for one pass, and not for ever.
+func TestARenderThatIsNotKeptIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestbed(t, func(o *Options) { o.MemoryBytes = 1 }) // nothing is kept
+		w.size, w.explained = 1<<20, &explain.Render{}
+		ask := func(name string) (*explain.Render, bool, time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			began := time.Now()
+			render, ok := w.fleet.Explained(ctx, name)
+			return render, ok, time.Since(began)
+		}
+		w.run(def("x", urlA), def("y", urlB))
+		before := w.count()
+		var asking sync.WaitGroup
+		for range 3 {
+			asking.Go(func() {
+				if render, ok, _ := ask("x"); render == nil || !ok {
+					t.Errorf("%v %t", render, ok)
+				}
+			})
+		}
+		asking.Wait()
+		same(t, "passes for three questions", w.count()-before, 1)
+		w.mu.Lock()
+		w.during = func(*fakePasser) (*gitsync.Report, error) {
+			time.Sleep(time.Minute)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.during = nil
+			return nil, errors.New("late")
+		}
+		w.mu.Unlock()
+		if render, ok, took := ask("y"); render != nil || !ok || took != 10*time.Second {
+			t.Errorf("a pass that takes long: %v %t after %s", render, ok, took)
+		}
+		after(time.Minute)
+		same(t, "questions", w.fleet.pipelines["y"].asked, (*question)(nil))
+		if render, ok, took := ask("z"); render != nil || ok || took != 0 {
+			t.Errorf("a pipeline that is not: %v %t after %s", render, ok, took)
 		}
 	})
 }

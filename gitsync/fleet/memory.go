@@ -2,14 +2,19 @@ package fleet
 
 import (
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"sync"
 	"time"
 	"weak"
 )
 
-// releaseAfter is how long the fleet must be idle before unused memory is returned to the system.
-const releaseAfter = 10 * time.Second
+const (
+	// releaseAfter is how long the fleet must be idle before unused memory is returned to the system.
+	releaseAfter = 10 * time.Second
+	// releaseBytes is how much a round must have left for that.
+	releaseBytes = 64 << 20
+)
 
 // memory bounds what all instances together keep between passes. Least recently used instances are evicted first. The
 // names that a search finds outlive the rest, as long as they take no more than half of the memory. It is safe for
@@ -49,7 +54,36 @@ func (m *memory) used(inst *instance, bytes int64) {
 	defer m.mu.Unlock()
 	m.set(inst, usage{bytes, inst.names.Load().bytes(), time.Now()})
 	m.evict()
-	m.release.set(releaseAfter, debug.FreeOSMemory)
+	m.release.set(releaseAfter, m.free)
+}
+
+// roundEnded returns memory to the system after a round that left much, such as one that has joined packs.
+func (m *memory) roundEnded() {
+	if unused() < releaseBytes {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.release.isSet() { // rounds of many remotes are never far apart
+		m.release.set(releaseAfter, m.free)
+	}
+}
+
+// free returns unused memory to the system.
+func (m *memory) free() {
+	m.mu.Lock()
+	m.release.stop()
+	m.mu.Unlock()
+	debug.FreeOSMemory()
+}
+
+// unused returns the bytes of the heap that nothing uses, or has used when memory was collected last.
+func unused() uint64 {
+	of := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(of)
+	objects, free, live := of[0].Value.Uint64(), of[1].Value.Uint64(), of[2].Value.Uint64()
+	return max(objects, live) - live + free
 }
 
 // drop removes an instance that is closed.

@@ -110,6 +110,7 @@ func (f *Fleet) renewed(inst *instance, r *remote, err error) {
 // roundEnded asks for passes of the remote's users if a ref has moved. Health says that the remote fails,
 // or has recovered.
 func (f *Fleet) roundEnded(users []*instance, reason string, health bool) {
+	f.memory.roundEnded()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, inst := range users {

@@ -214,6 +214,7 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 	p := r.pipeline
 	p.phase = phaseReporting
 	r.limiter.end(time.Now(), r.pushed())
+	p.answer(r)
 	switch {
 	case p.instance != r.instance: // changed, suspended or removed during the pass
 		if p.mayRun() {

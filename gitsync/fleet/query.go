@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -45,20 +46,51 @@ func (f *Fleet) Definitions() []*Definition {
 	return out
 }
 
-// Explained returns the last render of a pipeline, for package explain. It is nil before the first pass, after the
-// pipeline changed, and when memory was needed for other pipelines: then the next pass that is triggered renders it
-// again. It returns false if there is no such pipeline.
-func (f *Fleet) Explained(name string) (*explain.Render, bool) {
+// Explained returns the last render of a pipeline, for package explain. If memory was needed for other pipelines since,
+// a pass renders it again, for which Explained waits until ctx ends. It is nil then, before the first pass, after the
+// pipeline changed, and if the pass fails. Explained returns false if there is no such pipeline.
+func (f *Fleet) Explained(ctx context.Context, name string) (*explain.Render, bool) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	p := f.pipelines[name]
-	if p == nil || p.removed {
-		return nil, false
+	if p == nil || p.removed || p.instance == nil {
+		f.mu.Unlock()
+		return nil, p != nil && !p.removed
 	}
-	if p.instance == nil {
+	if render := p.instance.explained.Load(); render != nil || !p.last.succeeded {
+		f.mu.Unlock()
+		return render, true
+	}
+	if p.asked == nil {
+		p.asked = &question{answered: make(chan struct{})}
+		p.ask(request{reason: ReasonQuestion}, f.options.MinGap)
+		f.schedule(p)
+	}
+	asked := p.asked
+	f.mu.Unlock()
+	select {
+	case <-asked.answered:
+		return asked.render, true
+	case <-ctx.Done():
 		return nil, true
 	}
-	return p.instance.explained.Load(), true
+}
+
+// question asks for a render that is not kept.
+type question struct {
+	answered chan struct{} // closed when there is a render, or none will come
+	render   *explain.Render
+}
+
+// answer gives the render of a pass to those who ask for it.
+func (p *runner) answer(r *run) {
+	if p.asked == nil {
+		return
+	}
+	if r.report != nil && r.instance == p.instance {
+		p.asked.render = r.report.Explained
+	}
+	close(p.asked.answered)
+	p.asked = nil
 }
 
 // Index returns the names of the last render of a pipeline. It is kept when [Fleet.Explained] is not, unless the names

@@ -31,7 +31,8 @@ type runner struct {
 	notBefore time.Time // of the next pass, or of opening
 	nextPass  time.Time // when a pass is due although no ref moved; zero: never
 	alarm     alarm
-	waits     string // why the rollout holds it back
+	waits     string    // why the rollout holds it back
+	asked     *question // nil if nobody asks
 
 	last     lastPass
 	children []*Definition // of forEach

@@ -113,6 +113,9 @@ func (a *alarm) set(after time.Duration, ring func()) {
 	a.timer = time.AfterFunc(after, ring)
 }
 
+// isSet reports whether the alarm was set and not stopped since.
+func (a *alarm) isSet() bool { return a.timer != nil }
+
 func (a *alarm) stop() {
 	if a.timer != nil {
 		a.timer.Stop()

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -49,7 +50,7 @@ func (f *fake) Caches(name string) ([]*object.Reader, bool) {
 	return f.caches(name)
 }
 
-func (f *fake) Explained(name string) (*explain.Render, bool) {
+func (f *fake) Explained(_ context.Context, name string) (*explain.Render, bool) {
 	r, ok := f.renders[name]
 	return r, ok
 }

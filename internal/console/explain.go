@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -73,7 +74,7 @@ func (c *console) serveExplanation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := row.Name
-	found, refused := c.Explained.Explain(name, []string{r.URL.Query().Get("object")}, "")
+	found, refused := c.Explained.Explain(r.Context(), name, []string{r.URL.Query().Get("object")}, "")
 	if refused != nil {
 		c.refuseOf(w, r, name, refused)
 		return
@@ -103,7 +104,7 @@ func (c *console) serveHierarchy(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	page := hierarchyPage{frame: c.of(r, name, "hierarchy", name+": hierarchy")}
 	var refused *explainers.Refusal
-	if page.Picture, page.Caption, refused = c.picture(name); refused != nil {
+	if page.Picture, page.Caption, refused = c.picture(r.Context(), name); refused != nil {
 		c.refuseOf(w, r, name, refused)
 		return
 	}
@@ -111,8 +112,9 @@ func (c *console) serveHierarchy(w http.ResponseWriter, r *http.Request) {
 }
 
 // picture returns the SVG of a pipeline's hierarchies, and what it shows.
-func (c *console) picture(pipeline string) (svg template.HTML, caption string, refused *explainers.Refusal) {
-	roots, refused := c.Explained.Tree(pipeline)
+func (c *console) picture(ctx context.Context, pipeline string) (svg template.HTML, caption string,
+	refused *explainers.Refusal) {
+	roots, refused := c.Explained.Tree(ctx, pipeline)
 	if refused != nil {
 		return "", "", refused
 	}

@@ -97,6 +97,7 @@ func because(trigger string) string {
 		fleet.ReasonStart: "at the start", fleet.ReasonPoll: "after a new commit", fleet.ReasonRetry: "after a failure",
 		fleet.ReasonWebhook: "after a webhook", fleet.ReasonAPI: "because somebody asked for it",
 		fleet.ReasonSignal: "after SIGHUP", fleet.ReasonCharts: "to look up the versions of charts",
+		fleet.ReasonQuestion: "to explain what was not kept",
 	}[trigger]
 	if !ok {
 		return "because of " + trigger

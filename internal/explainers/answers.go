@@ -34,8 +34,9 @@ func badRequest(hint, format string, args ...any) *Refusal {
 }
 
 // Explain explains the objects of the last pass of a pipeline that references and labels name.
-func (s *Store) Explain(pipeline string, references []string, selector string) (out explain.List, refused *Refusal) {
-	k, refused := s.last(pipeline)
+func (s *Store) Explain(ctx context.Context, pipeline string, references []string, selector string) (out explain.List,
+	refused *Refusal) {
+	k, refused := s.last(ctx, pipeline)
 	if refused != nil {
 		return out, refused
 	}
@@ -120,8 +121,8 @@ func tooLong(query string) *Refusal {
 }
 
 // Tree returns the hierarchies of the last pass of a pipeline.
-func (s *Store) Tree(pipeline string) (roots []*explain.Node, refused *Refusal) {
-	k, refused := s.last(pipeline)
+func (s *Store) Tree(ctx context.Context, pipeline string) (roots []*explain.Node, refused *Refusal) {
+	k, refused := s.last(ctx, pipeline)
 	if refused != nil {
 		return nil, refused
 	}

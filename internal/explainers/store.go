@@ -1,9 +1,11 @@
 package explainers
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agentry-dev/agentry/generator/explain"
 )
@@ -11,10 +13,13 @@ import (
 // maxKept is how many explainers are kept.
 const maxKept = 2
 
-// Fleet has the last renders of pipelines, and their names. It returns nil if they are not kept, and false if there is
-// no such pipeline. It is implemented by [fleet.Fleet].
+// patience limits how long a question waits for a render that is not kept.
+const patience = 10 * time.Second
+
+// Fleet has the last renders of pipelines, and their names. It returns nil if there are none, and false if there is no
+// such pipeline. It is implemented by [fleet.Fleet].
 type Fleet interface {
-	Explained(pipeline string) (render *explain.Render, ok bool)
+	Explained(ctx context.Context, pipeline string) (render *explain.Render, ok bool)
 	Index(pipeline string) (index *explain.Index, ok bool)
 }
 
@@ -39,8 +44,10 @@ type kept struct {
 }
 
 // last returns the explainer of the last pass of a pipeline.
-func (s *Store) last(pipeline string) (*kept, *Refusal) {
-	render, ok := s.fleet.Explained(pipeline)
+func (s *Store) last(ctx context.Context, pipeline string) (*kept, *Refusal) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	render, ok := s.fleet.Explained(ctx, pipeline)
 	if !ok {
 		return nil, noPipeline()
 	}

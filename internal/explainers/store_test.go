@@ -30,7 +30,7 @@ func hierarchyOf(n int) *explain.Render {
 // rendered is a fleet by its last renders.
 type rendered map[string]*explain.Render
 
-func (r rendered) Explained(name string) (*explain.Render, bool) {
+func (r rendered) Explained(_ context.Context, name string) (*explain.Render, bool) {
 	render, ok := r[name]
 	return render, ok
 }
@@ -71,7 +71,7 @@ func TestARenderReplacesAnother(t *testing.T) {
 	renders := rendered{"a": hierarchyOf(2)}
 	s := NewStore(renders)
 	count := func() int {
-		roots, refused := s.Tree("a")
+		roots, refused := s.Tree(t.Context(), "a")
 		if refused != nil {
 			return -refused.Status
 		}
@@ -91,7 +91,7 @@ func TestARenderReplacesAnother(t *testing.T) {
 	for i := range 5 {
 		name := fmt.Sprint(i)
 		renders[name] = hierarchyOf(1)
-		if _, refused := s.Tree(name); refused != nil || len(s.kept) > maxKept {
+		if _, refused := s.Tree(t.Context(), name); refused != nil || len(s.kept) > maxKept {
 			t.Errorf("%v, and %d are kept", refused, len(s.kept))
 		}
 	}

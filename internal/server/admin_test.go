@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -38,7 +39,7 @@ func (f *fake) Caches(name string) ([]*object.Reader, bool) {
 	return nil, ok
 }
 
-func (f *fake) Explained(name string) (*explain.Render, bool) {
+func (f *fake) Explained(_ context.Context, name string) (*explain.Render, bool) {
 	r, ok := f.renders[name]
 	return r, ok
 }

@@ -243,7 +243,8 @@ func coldGoal(files int) string {
 
 // BenchmarkRest measures agentry serve with 1,000 pipelines of 100 objects each, when nothing changes.
 func BenchmarkRest(b *testing.B) {
-	const pipelines, quiet = 1000, time.Minute
+	keepAwake(b)
+	const pipelines, quiet = 1000, 2 * time.Minute
 	r := newRemote(b, pipelines*2*perUnit)
 	r.pipeline = b.TempDir()
 	for i := range pipelines {
@@ -258,7 +259,7 @@ func BenchmarkRest(b *testing.B) {
 	s := r.serve("GOMEMLIMIT=921MiB")
 	note(b, "`agentry serve` of 1,000 pipelines, 100,000 objects: until each has made its first pass",
 		ms(time.Since(start)), "")
-	time.Sleep(quiet / 2)
+	time.Sleep(quiet / 4)
 	before := s.busy()
 	time.Sleep(quiet)
 	share := (s.busy() - before).Seconds() / quiet.Seconds()

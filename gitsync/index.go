@@ -3,6 +3,7 @@ package gitsync
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -76,12 +77,27 @@ var program = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("%d %x", info.Size(), h.Sum(nil)), nil
 })
 
-// recall reads the index if the pass knows nothing yet. It returns nil if there is none.
-func (p *pass) recall() *index.Index {
+// readIndex returns a function that reads the index if the pass knows nothing yet. Without a gate, nobody else needs the
+// memory for it: it is read while the pass waits for remotes.
+func (p *pass) readIndex() func() (*index.Index, error) {
 	if p.stored.name == "" || p.memory.output.Rendered != nil {
-		return nil
+		return func() (*index.Index, error) { return nil, errNoIndex }
 	}
-	x, err := index.Read(p.stored.name, p.stored.key)
+	read := sync.OnceValues(func() (*index.Index, error) { return index.Read(p.stored.name, p.stored.key) })
+	if p.options.Gate == nil {
+		go func() {
+			defer func() { _ = recover() }() // the pass panics with the same value
+			_, _ = read()
+		}()
+	}
+	return read
+}
+
+var errNoIndex = errors.New("the pass needs no index")
+
+// recall gives the sources what the index knows of them. It returns nil if there is no index.
+func (p *pass) recall() *index.Index {
+	x, err := p.index()
 	if err != nil || len(x.Sources) != len(p.sources.List) {
 		return nil // everything is read again
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/tenancy"
 	"github.com/agentry-dev/agentry/gitsync/budget"
+	"github.com/agentry-dev/agentry/gitsync/internal/index"
 	"github.com/agentry-dev/agentry/gitsync/internal/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -23,12 +24,14 @@ type pass struct {
 	since  time.Time // what remotes answered after it is not asked again
 	gate   gate
 	budget *budget.Pass
+	index  func() (*index.Index, error)
 	report *Report
 }
 
 // run makes the pass: fetch, read, replace what cannot be read, render, decide, write, push.
 func (p *pass) run(ctx context.Context) error {
 	p.report.enter(StageFetch)
+	p.index = p.readIndex()
 	from, err := p.fetch(ctx)
 	if err != nil || p.isDone(ctx, from) {
 		return err

@@ -77,8 +77,8 @@ var program = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("%d %x", info.Size(), h.Sum(nil)), nil
 })
 
-// readIndex returns a function that reads the index if the pass knows nothing yet. Without a gate, nobody else needs the
-// memory for it: it is read while the pass waits for remotes.
+// readIndex returns a function that reads the index if the pass knows nothing yet. Without a gate, nobody else needs
+// the memory for it: it is read while the pass waits for remotes.
 func (p *pass) readIndex() func() (*index.Index, error) {
 	if p.stored.name == "" || p.memory.output.Rendered != nil {
 		return func() (*index.Index, error) { return nil, errNoIndex }

@@ -3,6 +3,7 @@ package browser
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"flag"
 	"fmt"
 	"image"
@@ -74,7 +75,7 @@ type gallery struct {
 }
 
 // Explained returns the same render for each pipeline.
-func (g gallery) Explained(string) (*explain.Render, bool) { return g.render, true }
+func (g gallery) Explained(context.Context, string) (*explain.Render, bool) { return g.render, true }
 
 // Index returns the names of that render.
 func (g gallery) Index(string) (*explain.Index, bool) { return indexOf(g.render, true) }

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -63,7 +64,7 @@ func (s standing) Definitions() (out []*fleet.Definition) {
 }
 
 // Explained returns the same render for each pipeline of this replica.
-func (s standing) Explained(name string) (*explain.Render, bool) {
+func (s standing) Explained(_ context.Context, name string) (*explain.Render, bool) {
 	p, ok := s.Pipeline(name)
 	if !p.Owned {
 		return nil, ok
@@ -72,7 +73,9 @@ func (s standing) Explained(name string) (*explain.Render, bool) {
 }
 
 // Index returns the names of that render.
-func (s standing) Index(name string) (*explain.Index, bool) { return indexOf(s.Explained(name)) }
+func (s standing) Index(name string) (*explain.Index, bool) {
+	return indexOf(s.Explained(context.Background(), name))
+}
 
 func indexOf(render *explain.Render, ok bool) (*explain.Index, bool) {
 	if render == nil {

@@ -2,6 +2,9 @@ package gitsync_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 )
 
 // manyTeams are n teams with an agent and ten monitors each.
@@ -102,14 +106,84 @@ func TestANewProcessReadsTheSameWithAnIndex(t *testing.T) {
 	}
 }
 
-// readBy says what a pass has read.
-func readBy(r *gitsync.Report) any {
-	type read struct {
-		Objects []string
-		Diags   diag.List
-		Ignored map[string]int
-		Hidden  int
+// TestAnIndexIsNotInTheWay: the trees that it names are not in the cache any more, or only in part.
+func TestAnIndexIsNotInTheWay(t *testing.T) {
+	t.Parallel()
+	l := newGitLab(t)
+	l.input(map[string]string{"in/agent.yaml": agent("a"), "in/sub/m.yaml": monitor("a", "m", "web")})
+	l.options.DryRun = true
+	l.pass() // fetches the source, and writes nothing
+	l.options.DryRun = false
+	packs := func() []string {
+		names, err := filepath.Glob(filepath.Join(l.options.CacheDir, "*", "git", "objects", "pack", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
 	}
+	old := packs()
+	l.input(map[string]string{"in/agent.yaml": agent("a") + "# changed\n"})
+	s := l.syncer()
+	l.passOf(s)
+	s.Close() // its index names a tree of which a part is in the old packs
+	for _, name := range old {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.repo.Git("update-ref", "-d", "refs/heads/main")
+	l.input(map[string]string{"in/agent.yaml": agent("a"), "in/web.yaml": monitor("a", "web", "web")})
+	if got := readBy(l.pass()).Objects; len(got) != 3 {
+		t.Errorf("objects %q", got)
+	}
+}
+
+// TestAnIndexNeedsNoMoreMemory: a pass that moves all files needs what a process without an index needs.
+func TestAnIndexNeedsNoMoreMemory(t *testing.T) {
+	t.Parallel()
+	const n = 500
+	files := map[string]string{"in/agent.yaml": agent("a"), "in/m.yaml": monitor("a", "m", "web")}
+	moved := map[string]string{}
+	for i := range n {
+		text := fmt.Sprintf("apiVersion: v1\nkind: Other\nmetadata: {name: old-%d}\n", i)
+		files[fmt.Sprintf("in/old/%d.yaml", i)], moved[fmt.Sprintf("in/old/%d.yaml", i)] = text, ""
+		moved[fmt.Sprintf("in/new/%d.yaml", i)] = strings.Replace(text, "old", "new", 1)
+	}
+	passes := func(bytes int64, hasIndex bool) bool {
+		l := newLab(t)
+		l.options.Repo.Budget = budget.New(4 * bytes)
+		l.input(files)
+		s := l.syncer()
+		if _, err := s.Pass(t.Context()); err != nil {
+			return false
+		}
+		s.Close()
+		l.input(moved)
+		if !hasIndex {
+			if err := os.RemoveAll(filepath.Join(l.options.CacheDir, "index")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := l.syncer().Pass(t.Context())
+		return err == nil
+	}
+	for per := int64(1500); per <= 4500; per += 250 {
+		if without, with := passes(per*n, false), passes(per*n, true); without && !with {
+			t.Errorf("with %d bytes for each file, only a process without an index passes", per)
+		}
+	}
+}
+
+// read is what a pass has read.
+type read struct {
+	Objects []string
+	Diags   diag.List
+	Ignored map[string]int
+	Hidden  int
+}
+
+// readBy says what a pass has read.
+func readBy(r *gitsync.Report) read {
 	out := read{Diags: r.Diags, Ignored: r.Ignored, Hidden: r.Hidden}
 	for _, o := range r.Set.All() {
 		out.Objects = append(out.Objects, fmt.Sprintf("%s %s %x", o.File(), o.ID, o.Digest))

@@ -136,6 +136,13 @@ func (p *Pass) Take(bytes int64) error {
 	}
 }
 
+// Taken returns how many bytes the pass has taken.
+func (p *Pass) Taken() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken
+}
+
 // Limit returns how many bytes the pass may take in all.
 func (p *Pass) Limit() int64 { return p.budget.pass }
 

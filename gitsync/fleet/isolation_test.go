@@ -410,8 +410,12 @@ func TestARenderThatIsNotKeptIsMadeAgain(t *testing.T) {
 		if render, ok, took := ask("y"); render != nil || !ok || took != 10*time.Second {
 			t.Errorf("a pass that takes long: %v %t after %s", render, ok, took)
 		}
-		after(time.Minute)
+		after(50 * time.Second)
 		same(t, "questions", w.fleet.pipelines["y"].asked, (*question)(nil))
+		before = w.count()
+		if render, ok, took := ask("y"); render != nil || !ok || took != 0 || w.count() != before {
+			t.Errorf("a pipeline that fails: %v %t after %s", render, ok, took)
+		}
 		if render, ok, took := ask("z"); render != nil || ok || took != 0 {
 			t.Errorf("a pipeline that is not: %v %t after %s", render, ok, took)
 		}

@@ -48,7 +48,7 @@ func (f *Fleet) Definitions() []*Definition {
 
 // Explained returns the last render of a pipeline, for package explain. If memory was needed for other pipelines since,
 // a pass renders it again, for which Explained waits until ctx ends. It is nil then, before the first pass, after the
-// pipeline changed, and if the pass fails. Explained returns false if there is no such pipeline.
+// pipeline changed, and if passes fail. Explained returns false if there is no such pipeline.
 func (f *Fleet) Explained(ctx context.Context, name string) (*explain.Render, bool) {
 	f.mu.Lock()
 	p := f.pipelines[name]
@@ -56,9 +56,10 @@ func (f *Fleet) Explained(ctx context.Context, name string) (*explain.Render, bo
 		f.mu.Unlock()
 		return nil, p != nil && !p.removed
 	}
-	if render := p.instance.explained.Load(); render != nil || !p.last.succeeded {
+	render := p.instance.explained.Load()
+	if render != nil || !p.renders || p.last.failure != "" || f.remotes.look(p.instance).outputFails {
 		f.mu.Unlock()
-		return render, true
+		return render, true // a pass would give none
 	}
 	if p.asked == nil {
 		p.asked = &question{answered: make(chan struct{})}

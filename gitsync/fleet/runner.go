@@ -35,6 +35,7 @@ type runner struct {
 	asked     *question // nil if nobody asks
 
 	last     lastPass
+	renders  bool          // the last pass that succeeded gave a render
 	children []*Definition // of forEach
 
 	status Status // as published; what it refers to is never changed
@@ -117,7 +118,7 @@ func (p *runner) set(e entry, same bool, minGap time.Duration) {
 func (p *runner) reset() {
 	p.problem, p.waits, p.request, p.nextPass = "", "", request{}, time.Time{}
 	p.generation++
-	p.last = lastPass{began: p.last.began}
+	p.last, p.renders = lastPass{began: p.last.began}, false
 	p.status = Status{
 		Name: p.name(), ForEach: p.def.Spec.ForEach,
 		Conditions: p.status.Conditions, Pipelines: p.status.Pipelines,
@@ -137,7 +138,7 @@ func (p *runner) reset() {
 func (p *runner) conclude(r *run, minGap time.Duration, random func() float64) {
 	p.status.record(r)
 	if r.err == nil {
-		p.last, p.nextPass = r.summary(), r.report.NextPass
+		p.last, p.nextPass, p.renders = r.summary(), r.report.NextPass, r.report.Explained != nil
 		if r.def.Expand != nil {
 			p.children = pointers(r.made)
 		}

@@ -222,6 +222,36 @@ func TestAPackThatIsGoneIsFetchedAgain(t *testing.T) {
 	}
 }
 
+// TestAProcessTrustsOnlyWhatAnotherHasChecked: one that fetches another branch of a cache without all packs says
+// nothing about this one.
+func TestAProcessTrustsOnlyWhatAnotherHasChecked(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"in/a.yaml": "a\n"})
+	dir := t.TempDir()
+	process := func() *repo.Repo { return openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{}) }
+	r := process()
+	fetch(t, r, repo.Ref{Branch: "main"})
+	first := packsIn(t, dir)[0]
+	for _, branch := range []string{"main", "other"} {
+		g.Commit(branch, map[string]string{"in/" + branch + ".yaml": "b\n"})
+		fetch(t, r, repo.Ref{Branch: branch})
+	}
+	r.Close()
+	remove(t, first)
+	remove(t, strings.TrimSuffix(first, ".pack")+".idx")
+	g.Commit("other", map[string]string{"in/other.yaml": "changed\n"})
+	r = process()
+	fetch(t, r, repo.Ref{Branch: "other"})
+	r.Close()
+	r = process()
+	tip := fetch(t, r, repo.Ref{Branch: "main"})[0]
+	rd := reader(t, r)
+	if got, err := rd.Blob(lookup(t, rd, tip, "in/a.yaml").Hash, 0); err != nil || string(got) != "a\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // Two processes on one cache directory are two Repos here: the lock between
 // them is the same.
 func TestTwoReposShareACacheDirectory(t *testing.T) {

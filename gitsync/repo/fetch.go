@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -175,7 +176,13 @@ func (r *Repo) saveTips(tips []Tip) error {
 	if !changed {
 		return nil
 	}
-	return r.store.SetTips(r.tips)
+	var complete []plumbing.Hash // those that this process has not asked for may be incomplete
+	for _, name := range slices.Sorted(maps.Keys(r.tips)) {
+		if r.complete.Has(r.tips[name]) {
+			complete = append(complete, r.tips[name])
+		}
+	}
+	return r.store.SetTips(r.tips, complete)
 }
 
 // tipName returns the name of the local ref for a tip. It is a hash, because a remote's names can conflict with

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -254,13 +253,11 @@ func (r *Repo) tryLoad() error {
 		return err
 	}
 	if isFirst {
-		isWhole, err := r.store.IsWhole(r.objects.Names())
+		complete, err := r.store.Complete(r.objects.Names())
 		if err != nil {
 			return err
 		}
-		if isWhole {
-			r.complete.Trust(maps.Values(r.tips)) // as the process found that fetched them
-		}
+		r.complete.Trust(complete)
 	}
 	r.shallow, err = r.store.Shallow()
 	return err

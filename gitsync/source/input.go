@@ -117,15 +117,23 @@ func newInput() Input {
 // Update reads the difference between the last trees and new ones. If that is too much for the budget of the pass, it
 // forgets everything, because perhaps only the old and the new trees together are too much.
 func (s *Source) Update(pass *budget.Pass, at trees, opts manifest.Options) error {
-	isFirst := s.Input.Files == nil
-	err := s.update(pass, at, opts)
+	isFirst, stored, taken := s.Input.Files == nil, s.Stored, pass.Taken()
+	s.Stored = nil
+	err := s.update(pass, at, opts, stored)
+	if err != nil && stored != nil && pass.Context().Err() == nil {
+		s.forget() // what is stored must not be in the way
+		if err = pass.Take(taken - pass.Taken()); err == nil {
+			err = s.update(pass, at, opts, nil)
+		}
+	}
 	if errors.Is(err, budget.ErrExceeded) || err != nil && isFirst {
 		s.forget()
 	}
 	return err
 }
 
-func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) error {
+// update is [Source.Update]. It begins with what is stored, unless that is nil.
+func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options, from *Stored) error {
 	in := &s.Input
 	if in.Files == nil {
 		*in = newInput()
@@ -138,7 +146,7 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 	if err != nil || in.at.same(at) && !again && in.isSettled() {
 		return err
 	}
-	fresh, err := s.resume(pass, opts)
+	old, err := s.resume(pass, from, opts)
 	if err != nil {
 		return err
 	}
@@ -148,19 +156,13 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 	}
 	in.Differing = len(d.raw)
 	changes := d.changes
-	if len(fresh) > 0 {
-		changed := make(map[string]bool, len(changes))
-		for _, c := range changes {
-			changed[c.Path] = true
-		}
-		fresh = slices.DeleteFunc(fresh, func(f *File) bool { return changed[f.Path] })
-	}
-	for _, c := range changes {
-		if c.New != (object.Entry{}) {
-			fresh = append(fresh, s.File(c.Path, c.New))
+	fresh := s.changed(old, changes)
+	if gone := len(old) + len(d.raw) - len(fresh); len(old) > 0 {
+		if err := pass.Take(-BytesPerFile * int64(gone)); err != nil {
+			return err
 		}
 	}
-	rest, err := s.recall(pass, fresh, opts)
+	rest, err := s.recall(pass, from, fresh, opts)
 	if err != nil {
 		return err
 	}
@@ -191,6 +193,23 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 	in.at, in.rules, in.layout = at, d.new, d.newLayout
 	in.hidden += d.hidden
 	return nil
+}
+
+// changed returns unparsed files with the changes.
+func (s *Source) changed(files []*File, changes []object.Change) []*File {
+	if len(files) > 0 {
+		paths := make(map[string]bool, len(changes))
+		for _, c := range changes {
+			paths[c.Path] = true
+		}
+		files = slices.DeleteFunc(files, func(f *File) bool { return paths[f.Path] })
+	}
+	for _, c := range changes {
+		if c.New != (object.Entry{}) {
+			files = append(files, s.File(c.Path, c.New))
+		}
+	}
+	return files
 }
 
 // File returns an unparsed file.

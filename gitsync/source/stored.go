@@ -76,8 +76,7 @@ func (f *File) sum() (out [sha256.Size]byte) {
 
 // resume goes on from the trees that another process has read, if they are still in the repositories: it returns their
 // plain files, unparsed. What is built is built again.
-func (s *Source) resume(pass *budget.Pass, opts manifest.Options) ([]*File, error) {
-	of := s.Stored
+func (s *Source) resume(pass *budget.Pass, of *Stored, opts manifest.Options) ([]*File, error) {
 	if of == nil || of.Own.IsZero() || s.IsLocal || !s.Input.at.own.IsZero() {
 		return nil, nil
 	}
@@ -136,15 +135,14 @@ func (s *Source) has(at trees) bool {
 }
 
 // recall gives files that are stored what they were parsed to, and returns the others.
-func (s *Source) recall(pass *budget.Pass, files []*File, opts manifest.Options) ([]*File, error) {
-	if s.Stored == nil || s.IsLocal {
+func (s *Source) recall(pass *budget.Pass, from *Stored, files []*File, opts manifest.Options) ([]*File, error) {
+	if from == nil || s.IsLocal {
 		return files, nil
 	}
-	known := make(map[string]*StoredFile, len(s.Stored.Files))
-	for i := range s.Stored.Files {
-		known[s.Stored.Files[i].Path] = &s.Stored.Files[i]
+	known := make(map[string]*StoredFile, len(from.Files))
+	for i := range from.Files {
+		known[from.Files[i].Path] = &from.Files[i]
 	}
-	s.Stored = nil
 	var rest []*File
 	for _, f := range files {
 		of := known[f.Path]

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"time"
 )
 
 // The percentages of what is in use after a collection by which the heap may grow until the next. As long as it is
@@ -23,13 +22,6 @@ const (
 	large        = 64 << 20 // bytes in use
 )
 
-// Go collects every two minutes although nothing needs memory, which is most of what a service takes that has nothing
-// to do. After such a collection the next one comes when so much more memory is in use.
-const (
-	quiet = 110 * time.Second
-	spare = 32 << 20 // bytes
-)
-
 var _ = set()
 
 // set sets the percentage, now and after each collection. It respects GOGC.
@@ -38,41 +30,19 @@ func set() (isSet bool) {
 		return false
 	}
 	debug.SetGCPercent(startPercent)
-	afterCollection(policy{percent: startPercent, last: time.Now()})
+	afterCollection(startPercent)
 	return true
 }
 
-// policy is when the next collection comes.
-type policy struct {
-	percent int       // negative: when memory is at its limit
-	limit   int64     // of memory, that is kept to now
-	usual   int64     // the limit before
-	last    time.Time // when there was a collection
-}
-
-// afterCollection sets the policy after the next collection, and so on.
-func afterCollection(p policy) {
-	runtime.AddCleanup(new([64]byte), func(p policy) { afterCollection(p.next(time.Now())) }, p)
-}
-
-// next sets the policy after a collection, and returns it.
-func (p policy) next(now time.Time) policy {
-	before := p
-	p.percent = percentOf(read("/gc/heap/live:bytes"))
-	switch isQuiet := now.Sub(before.last) >= quiet; {
-	case before.percent < 0 && debug.SetMemoryLimit(-1) == before.limit: // else somebody has set another one
-		debug.SetMemoryLimit(before.usual)
-	case before.percent >= 0 && isQuiet:
-		used := read("/memory/classes/total:bytes") - read("/memory/classes/heap/released:bytes")
-		p.percent, p.usual = -1, debug.SetMemoryLimit(-1)
-		p.limit = min(p.usual, int64(used)+spare)
-		debug.SetMemoryLimit(p.limit)
-	}
-	if p.percent != before.percent {
-		debug.SetGCPercent(p.percent)
-	}
-	p.last = now
-	return p
+// afterCollection sets the percentage after the next collection, and so on.
+func afterCollection(percent int) {
+	runtime.AddCleanup(new([64]byte), func(percent int) {
+		now := percentOf(inUse())
+		if now != percent {
+			debug.SetGCPercent(now)
+		}
+		afterCollection(now)
+	}, percent)
 }
 
 // percentOf returns the percentage for a heap with so many bytes in use.
@@ -86,9 +56,9 @@ func percentOf(bytes uint64) int {
 	return int(100*small/max(bytes, 1<<20)) - 100
 }
 
-// read returns a metric of Go's runtime.
-func read(name string) uint64 {
-	of := []metrics.Sample{{Name: name}}
-	metrics.Read(of)
-	return of[0].Value.Uint64()
+// inUse returns the bytes that the last collection found in use.
+func inUse() uint64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64()
 }

@@ -2,7 +2,6 @@ package object
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -24,7 +23,7 @@ const maxCheckDepth = 1000
 // goroutine.
 type Complete struct {
 	trees map[plumbing.Hash]plumbing.Hash // from commit to tree
-	// trusted are commits that are complete although this process has not looked.
+	// trusted are commits whose trees another process has read.
 	trusted map[plumbing.Hash]bool
 }
 
@@ -32,11 +31,17 @@ type Complete struct {
 func (c *Complete) Forget() { c.trees, c.trusted = nil, nil }
 
 // Trust takes commits for complete without reading their trees.
-func (c *Complete) Trust(commits iter.Seq[plumbing.Hash]) {
+func (c *Complete) Trust(commits []plumbing.Hash) {
 	c.trusted = map[plumbing.Hash]bool{}
-	for h := range commits {
+	for _, h := range commits {
 		c.trusted[h] = true
 	}
+}
+
+// Has reports whether a commit is known to be complete.
+func (c *Complete) Has(commit plumbing.Hash) bool {
+	_, ok := c.trees[commit]
+	return ok || c.trusted[commit]
 }
 
 // Check checks that a commit and its whole tree are in the database. If not, the error is [ErrNotFound], or

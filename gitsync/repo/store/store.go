@@ -104,39 +104,51 @@ func (s Store) Tips() (map[string]plumbing.Hash, error) {
 	return out, err
 }
 
-// packsFile has the names of the packs that there were when the tips were set, or damaged.
+// completeFile has the names of the packs that there were when the tips were set, and the commits that were complete;
+// or only damaged.
 const (
-	packsFile = "packs"
-	damaged   = "damaged"
+	completeFile = "complete"
+	damaged      = "damaged"
 )
 
-// IsWhole reports whether these packs are all that there were when the tips were set. It is [ErrCorrupt] if one is
-// known to be damaged.
-func (s Store) IsWhole(packs []string) (bool, error) {
-	had, isWhole := 0, true
-	err := s.eachLine(packsFile, func(name string) error {
-		if name == damaged {
+// Complete returns the commits that were complete when the tips were set, if all packs are there that there were. It is
+// [ErrCorrupt] if a pack is known to be damaged.
+func (s Store) Complete(packs []string) ([]plumbing.Hash, error) {
+	var commits []plumbing.Hash
+	isWhole := true
+	err := s.eachLine(completeFile, func(line string) error {
+		switch {
+		case line == damaged:
 			return fmt.Errorf("%w: a pack cannot be read", ErrCorrupt)
+		case plumbing.IsHash(line):
+			commits = append(commits, plumbing.NewHash(line))
+		default:
+			isWhole = isWhole && slices.Contains(packs, line)
 		}
-		had++
-		isWhole = isWhole && slices.Contains(packs, name)
 		return nil
 	})
-	return isWhole && had > 0, err
+	if err != nil || !isWhole {
+		return nil, err
+	}
+	return commits, nil
 }
 
-// MarkDamaged makes [Store.IsWhole] fail. It needs no lock.
+// MarkDamaged makes [Store.Complete] fail. It needs no lock.
 func (s Store) MarkDamaged() error {
-	return writeFile(filepath.Join(s.Dir, packsFile), []byte(damaged+"\n"))
+	return writeFile(filepath.Join(s.Dir, completeFile), []byte(damaged+"\n"))
 }
 
-// SetTips replaces the refs of this repository.
-func (s Store) SetTips(tips map[string]plumbing.Hash) error {
-	packs, err := s.Packs()
+// SetTips replaces the refs of this repository, and says which of their commits are known to be complete.
+func (s Store) SetTips(tips map[string]plumbing.Hash, complete []plumbing.Hash) error {
+	lines, err := s.Packs()
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(s.Dir, packsFile), []byte(strings.Join(packs, "\n")+"\n")); err != nil {
+	for _, h := range complete {
+		lines = append(lines, h.String())
+	}
+	text := strings.Join(lines, "\n") + "\n"
+	if err := writeFile(filepath.Join(s.Dir, completeFile), []byte(text)); err != nil {
 		return err
 	}
 	var buf bytes.Buffer

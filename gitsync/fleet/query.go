@@ -57,7 +57,7 @@ func (f *Fleet) Explained(ctx context.Context, name string) (*explain.Render, bo
 		return nil, p != nil && !p.removed
 	}
 	render := p.instance.explained.Load()
-	if render != nil || !p.renders || p.last.failure != "" || f.remotes.look(p.instance).outputFails {
+	if render != nil || !p.last.rendered || p.last.failure != "" || f.remotes.look(p.instance).outputFails {
 		f.mu.Unlock()
 		return render, true // a pass would give none
 	}

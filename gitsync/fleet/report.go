@@ -45,7 +45,8 @@ func (s *Status) record(r *run) {
 // summary returns the results of a successful pass that conditions depend on.
 func (r *run) summary() lastPass {
 	return lastPass{
-		began: r.began, succeeded: true, refused: refusal(r.def, r.report), problem: r.report.Problem(),
+		began: r.began, succeeded: true, rendered: r.report.Explained != nil,
+		refused: refusal(r.def, r.report), problem: r.report.Problem(),
 	}
 }
 

@@ -35,7 +35,6 @@ type runner struct {
 	asked     *question // nil if nobody asks
 
 	last     lastPass
-	renders  bool          // the last pass that succeeded gave a render
 	children []*Definition // of forEach
 
 	status Status // as published; what it refers to is never changed
@@ -56,6 +55,7 @@ const (
 type lastPass struct {
 	began     time.Time
 	succeeded bool   // one has succeeded since the pipeline was new or changed
+	rendered  bool   // and the last one that did gave a render
 	failure   string // why the last one failed; empty if it did not
 	permanent bool   // a retry cannot fix the failure
 	refused   string // why nothing was written, though the pass succeeded
@@ -118,7 +118,7 @@ func (p *runner) set(e entry, same bool, minGap time.Duration) {
 func (p *runner) reset() {
 	p.problem, p.waits, p.request, p.nextPass = "", "", request{}, time.Time{}
 	p.generation++
-	p.last, p.renders = lastPass{began: p.last.began}, false
+	p.last = lastPass{began: p.last.began}
 	p.status = Status{
 		Name: p.name(), ForEach: p.def.Spec.ForEach,
 		Conditions: p.status.Conditions, Pipelines: p.status.Pipelines,
@@ -138,7 +138,7 @@ func (p *runner) reset() {
 func (p *runner) conclude(r *run, minGap time.Duration, random func() float64) {
 	p.status.record(r)
 	if r.err == nil {
-		p.last, p.nextPass, p.renders = r.summary(), r.report.NextPass, r.report.Explained != nil
+		p.last, p.nextPass = r.summary(), r.report.NextPass
 		if r.def.Expand != nil {
 			p.children = pointers(r.made)
 		}

@@ -115,13 +115,14 @@ func newInput() Input {
 }
 
 // Update reads the difference between the last trees and new ones. If that is too much for the budget of the pass, it
-// forgets everything, because perhaps only the old and the new trees together are too much.
+// forgets everything, because perhaps only the old and the new trees together are too much. If it fails with what
+// another process stored, it does without.
 func (s *Source) Update(pass *budget.Pass, at trees, opts manifest.Options) error {
 	isFirst, stored, taken := s.Input.Files == nil, s.Stored, pass.Taken()
 	s.Stored = nil
 	err := s.update(pass, at, opts, stored)
 	if err != nil && stored != nil && pass.Context().Err() == nil {
-		s.forget() // what is stored must not be in the way
+		s.forget()
 		if err = pass.Take(taken - pass.Taken()); err == nil {
 			err = s.update(pass, at, opts, nil)
 		}

@@ -64,28 +64,32 @@ pin-images: ## Write the digests that the tags of the Dockerfile's images have n
 # Memory for time: compilers, linters and tests collect their garbage less often.
 lint test: export GOGC := 400
 
-# What takes longer than a few seconds says so, and is left to race. Many tests wait for something, so two for each
-# processor run at once.
+# Many tests wait for something, so two packages for each processor run at once.
+BESIDE = -p $$((2 * $$(getconf _NPROCESSORS_ONLN)))
+
+# What takes longer than a few seconds says so, and is left to race.
 test: test-deps lint ## Check a change: lint, which vets too, and the tests that are quick
-	TMPDIR=$$(test/tmpdir.sh) go test -short -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m ./...
+	TMPDIR=$$(test/tmpdir.sh) go test -short $(BESIDE) -timeout 10m ./...
 	go -C internal/tools/manual test -count=1 .
 
-test-all: ## Run every test and print how long each part took; CI runs this
-	@test/stages.sh lint race docs-test release-test prometheus chart agentcheck operator argocd-plugin promoter browser e2e
+# What the stages install comes first, for two of them cannot use apt-get at once.
+test-all: test-deps prometheus-deps browser-deps ## Run every test and print how long each part took; CI runs this
+	@test/stages.sh lint race docs-test release-test+prometheus agentcheck+browser chart+operator+argocd-plugin+promoter e2e
 
 # The race detector makes tests many times slower, and finds nothing in a package that starts no goroutine, nor in a
 # program that a test starts. Those run without it, and so does what makes many cases that run alike: stories, random
-# fixtures, and random charts. internal/cli takes longest, so it begins first.
+# fixtures, random charts, and large numbers of files. internal/cli takes longest, so it begins first.
+UNRACED := ^Test(Stories|AnIndexNeedsNoMoreMemory|TenThousandOverlays|DependenciesAreThoseThatHelmBuilds)$$
 race: test-deps ## Run all tests of the main module, with the race detector where goroutines are, and 2,500 random histories of edits
 	@all=$$(go list -f '{{.Dir}}' ./...) && \
 	racy=$$(for d in $$all; do ! grep -qE --exclude='bench*' '^\s*go (func|[a-zA-Z.]+\()|\.Go\(|panics\.Each\(' $$d/*.go || echo $$d; done | \
 		grep -vE '/(generator|internal/cli|inputs/kustomize)$$') && \
 	echo "with the race detector: $$(echo "$$racy" | wc -l) packages" && \
-	$(WITH_RACE) go test $(RACE) -timeout 30m -skip '^(TestStories|TestDependenciesAreThoseThatHelmBuilds)$$' $$racy && \
-	$(WITH_RACE) go test $(RACE) -timeout 30m -run '^Test(Conformance|Serve)' ./generator ./internal/cli && \
+	$(WITH_RACE) go test $(RACE) $(BESIDE) -timeout 30m -skip '$(UNRACED)' $$racy && \
+	$(WITH_RACE) go test $(RACE) $(BESIDE) -timeout 30m -run '^Test(Conformance|Serve)' ./generator ./internal/cli && \
 	go test -timeout 30m ./internal/cli $$(printf '%s\n' $$all $$racy | sort | uniq -u | grep -v '/internal/cli$$')
-	go test -run '^TestDependenciesAreThoseThatHelmBuilds$$' ./inputs/chart
-	GOGC=400 go test -timeout 30m -run '^(TestStories|TestModel)$$' ./gitsync -model.histories=2500
+	go test -run '$(UNRACED)' ./inputs ./inputs/chart
+	GOGC=400 go test -timeout 30m -run '$(UNRACED)|^TestModel$$' ./gitsync -model.histories=2500
 
 # Results depend on the clients, which Go does not know of: they are not kept.
 prometheus: ## Let Prometheus's own code read the configurations, and its http_sd clients the targets that sd serves
@@ -120,10 +124,10 @@ chart: prometheus-deps ## Check the Helm chart, and the rules and the dashboard 
 test-deps: ## Install what the tests run besides Go, if it is missing: git, gpg, an SSH server, curl, openssl and shells
 	@test/programs.sh git gpg curl openssl sshd zsh fish shellcheck
 
-# Each suite has an API server, in namespaces of the kernel's. Argo CD takes minutes more to build, so its suite has a
-# build tag and runs only when SUITE names it.
+# Each suite has an API server, in namespaces of the kernel's. The longest begin first. Argo CD takes minutes more to
+# build, so its suite has a build tag and runs only when SUITE names it.
 e2e: test-deps prometheus-deps ## Run the end-to-end suites with a real API server, or one (SUITE=sd); Linux only. SUITE=argocd runs only by name
-	cd test/e2e && go vet -tags argocd ./... && go test -count=1 -p 2 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),...)
+	cd test/e2e && go vet -tags argocd ./... && go test -count=1 -p 3 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),adoption ./validity ./flux ./telemetry ./...)
 	@du -sh $(E2E) "$$(go env GOCACHE)" "$$(go env GOMODCACHE)"
 
 e2e-deps: prometheus-deps ## Build the servers that the end-to-end suites run

@@ -157,7 +157,7 @@ func (l *lab) port() string {
 
 // quickStore waits for no server for long.
 func quickStore(t *testing.T) *chart.Store {
-	return chart.NewStore(chart.Options{Folder: t.TempDir(), Timeout: time.Minute})
+	return chart.NewStore(chart.Options{Folder: t.TempDir(), Timeout: 10 * time.Second})
 }
 
 // TestFetchedChartsArePinned: the inventory says which version is used, until it is time to look it up again.

@@ -7,7 +7,7 @@
 #
 # There is no git in them: agentry speaks its protocols itself, and only file:// remotes would need it.
 
-# Both are tags. `make pin-images` adds the digests that they have now: pin them before you build what others run.
+# Both are tags, and the provenance of an image says which digests they had. `make pin-images` adds those of now.
 ARG GO_IMAGE=golang:1.26-bookworm
 ARG BASE_IMAGE=gcr.io/distroless/static-debian12:nonroot
 

@@ -137,9 +137,17 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 func compareSides(ctx context.Context, env Env, flags *cli.Context, sides *dryrun.Sides, options sideOptions) (
 	out []*comparison, err error) {
 	var rendered [2][]rendering
+	var said []string // which is mostly the same for both
 	for i, side := range sides.Each {
-		if rendered[i], err = env.renderSide(ctx, flags, sides, side, options.each[i]); err != nil {
+		var by []string
+		if rendered[i], by, err = env.renderSide(ctx, flags, sides, side, options.each[i]); err != nil {
 			return nil, err
+		}
+		for _, line := range by {
+			if !slices.Contains(said, line) {
+				fmt.Fprintln(env.Stderr, line)
+				said = append(said, line)
+			}
 		}
 	}
 	if len(rendered[0]) == 1 && len(rendered[1]) == 1 { // whatever they are called
@@ -245,25 +253,25 @@ type rendering struct {
 	named    func(diag.List) diag.List
 }
 
-// renderSide renders a side, and prints the errors in it.
+// renderSide renders a side, prints the errors in it, and returns also by what it was made.
 func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.Sides, side dryrun.Side,
-	set []string) (out []rendering, err error) {
+	set []string) (out []rendering, by []string, err error) {
 	files, closed, err := sides.Files(side)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer closed()
 	if files != nil && outdir.IsIn(files) {
 		units, err := outdir.Units(files)
-		return []rendering{{isOutput: true, units: units}}, err
+		return []rendering{{isOutput: true, units: units}}, nil, err
 	}
 	paths, err := sides.Present(side)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(paths) == 0 && len(sides.Paths) > 0 {
 		fmt.Fprintf(e.Stderr, "%s: there is nothing at %s\n", side.Name, strings.Join(sides.Paths, ", "))
-		return nil, nil
+		return nil, nil, nil
 	}
 	runs, done, err := e.dry(ctx, flags, paths, mayBeEmpty, func(r *dryrun.Request) {
 		r.At(side)
@@ -278,7 +286,7 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer done()
 	for _, run := range runs {
@@ -293,15 +301,14 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 			r.pipeline = run.Pipeline.Metadata.Name
 		}
 		if err := e.report(e.Stderr, runs, r.errs); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if run.Report.Set == nil { // it was refused before it rendered
-			return nil, command.ErrFindings
+			return nil, nil, command.ErrFindings
 		}
 		out = append(out, r)
 	}
-	e.used(runs)
-	return out, nil
+	return out, madeBy(runs), nil
 }
 
 // errorsIn returns the findings that are errors.

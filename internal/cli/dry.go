@@ -200,12 +200,20 @@ func (e Env) summary(runs []*dryrun.Run, found diag.List) {
 
 // used prints what the runs were made by.
 func (e Env) used(runs []*dryrun.Run) {
+	for _, line := range madeBy(runs) {
+		fmt.Fprintln(e.Stderr, line)
+	}
+}
+
+// madeBy says what the runs were made by, in lines.
+func madeBy(runs []*dryrun.Run) (lines []string) {
 	for _, run := range runs {
 		for _, note := range run.Notes {
-			fmt.Fprintln(e.Stderr, diag.OneLine(note))
+			lines = append(lines, diag.OneLine(note))
 		}
-		fmt.Fprintln(e.Stderr, diag.OneLine(run.String()))
+		lines = append(lines, diag.OneLine(run.String()))
 	}
+	return lines
 }
 
 // counts says how much a run read.

@@ -1,7 +1,11 @@
 package gitsync_test
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
@@ -54,4 +58,75 @@ spec:
 	// monitoring/agent/agent-logs-config.secret.yaml
 	// monitoring/agent/agent-logs.daemonset.yaml
 	// monitoring/agent/kustomization.yaml
+}
+
+// A program makes a pass over a repository: it commits what is rendered to the output branch. Only for a repository of
+// this machine does that need git.
+func ExampleSyncer() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	fleet := filepath.Join(dir, "fleet")
+	git := func(args ...string) string {
+		who := []string{"-C", fleet, "-c", "user.name=Ada", "-c", "user.email=ada@example.com"}
+		out, err := exec.Command("git", append(who, args...)...).Output()
+		if err != nil {
+			fmt.Println(args, err)
+		}
+		return string(out)
+	}
+	_ = os.Mkdir(fleet, 0o700)
+	_ = os.WriteFile(filepath.Join(fleet, "agent.yaml"), []byte(`
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: GrafanaAgent
+metadata: {name: agent, namespace: monitoring}
+spec: {serviceAccountName: agent, metrics: {instanceSelector: {}}}
+---
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: MetricsInstance
+metadata: {name: main, namespace: monitoring}
+spec: {remoteWrite: [{url: "https://mimir.example.com/api/v1/push"}]}
+`), 0o600)
+	git("init", "--quiet", "--initial-branch=main")
+	git("add", ".")
+	git("commit", "--quiet", "--message=The first agent")
+
+	documents, _ := manifest.Documents(manifest.File{Path: "pipeline.yaml", Data: []byte(`
+apiVersion: agentry.dev/v1alpha1
+kind: Pipeline
+metadata: {name: prod}
+spec:
+  sources: [{url: "file://` + fleet + `", ref: {branch: main}}]
+  output: {branch: environments/prod}
+`)})
+	var p pipeline.Pipeline
+	if wrong := p.Read(documents[0]); len(wrong) > 0 {
+		fmt.Println(wrong)
+		return
+	}
+	syncer, err := gitsync.New(p, gitsync.Credentials{}, gitsync.Options{CacheDir: filepath.Join(dir, "cache")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer syncer.Close()
+	report, err := syncer.Pass(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range report.Diags {
+		fmt.Println(d)
+	}
+	fmt.Print(git("ls-tree", "--name-only", "environments/prod:monitoring/agent"))
+	// Output:
+	// .agentry
+	// README.md
+	// agent-config.secret.yaml
+	// agent-operated.service.yaml
+	// agent.statefulset.yaml
+	// kustomization.yaml
 }

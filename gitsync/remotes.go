@@ -24,6 +24,9 @@ type remotes struct {
 // the old ones stay in use. It must not be called during a pass.
 func (s *Syncer) SetCredentials(creds Credentials) error {
 	name := s.pipeline.Metadata.Name
+	if creds.Sources == nil {
+		creds.Sources = make([]transport.Auth, len(s.sources.List))
+	}
 	if len(creds.Sources) != len(s.sources.List) {
 		return fmt.Errorf("pipeline %s: %d credentials for %d sources", name, len(creds.Sources), len(s.sources.List))
 	}

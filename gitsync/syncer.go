@@ -33,7 +33,7 @@ import (
 
 // Credentials are the resolved credentials of a pipeline.
 type Credentials struct {
-	Sources []transport.Auth    // in the pipeline's order
+	Sources []transport.Auth    // in the pipeline's order; without any, all are read anonymously
 	Output  transport.Auth      // writes the output, and reads it if it is not a source
 	Signing signature.Key       // signs the commits, if there is one
 	Verify  []signature.Keyring // the keys of each source; an empty keyring accepts any commit

@@ -76,11 +76,19 @@ func (s *search) readState() error {
 	return nil
 }
 
+// maxStateDepth limits how deep folders are in the one of the cluster's state: links can make them nest endlessly.
+const maxStateDepth = 32
+
 func (s *search) readStateBelow(folder string, depth int) error {
-	const maxDepth = 32 // links can make folders nest endlessly
 	entries, err := s.tree.List(folder)
-	if err != nil || depth > maxDepth {
+	if err != nil {
 		return ignoreMissing(err)
+	}
+	if depth > maxStateDepth {
+		s.layout.state.report(diag.UnreadableFile, folder, 0,
+			fmt.Sprintf("is nested more than %d folders deep, so nothing in it is read", maxStateDepth),
+			"put it higher up, or remove the link that leads to a folder above itself")
+		return nil
 	}
 	for _, e := range entries {
 		name := path.Join(folder, e.Name)

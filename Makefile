@@ -137,13 +137,15 @@ e2e-deps: prometheus-deps ## Build the servers that the end-to-end suites run
 prometheus-deps: ## Fetch Prometheus, which agentcheck, chart and e2e run
 	@if command -v prometheus >/dev/null || [ -x $(PROMETHEUS)/usr/bin/prometheus ]; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null; then echo "install Prometheus, which real agents send to in tests"; exit 1; fi; \
-	echo "fetching Debian's Prometheus, which tests run on loopback, to $(PROMETHEUS)"; \
+	echo "fetching Debian's Prometheus with apt-get, which tests run on loopback, to $(PROMETHEUS)"; \
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && chmod 755 "$$dir" && cd "$$dir" && \
 	{ apt-get download -qq prometheus 2>/dev/null || { $(SUDO) apt-get update -qq && apt-get download -qq prometheus; }; } && \
 	dpkg -x prometheus_*.deb root && mkdir -p $(dir $(PROMETHEUS)) && rm -rf $(PROMETHEUS) && mv root $(PROMETHEUS)
 
 browser-deps: test-deps ## Install Chromium, which browser runs, and axe, which finds what people with disabilities cannot use
-	@[ -f $(AXE)/axe.min.js ] || { mkdir -p $(AXE) && curl -fsSL -o $(AXE)/axe.tgz https://registry.npmjs.org/axe-core/-/axe-core-4.14.1.tgz && \
+	@[ -f $(AXE)/axe.min.js ] || { echo "fetching axe from npm, which the tests of pages run, to $(AXE)" && mkdir -p $(AXE) && \
+	curl -fsSL -o $(AXE)/axe.tgz https://registry.npmjs.org/axe-core/-/axe-core-4.14.1.tgz && \
+	echo "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745  $(AXE)/axe.tgz" | sha256sum --check --quiet && \
 	tar -xzf $(AXE)/axe.tgz -C $(AXE) --strip-components=1 package/axe.min.js && rm $(AXE)/axe.tgz; }
 	@test/programs.sh chromium
 

@@ -30,12 +30,11 @@ done
 [ -n "$packages" ] || exit 0
 
 printf 'Tests run these programs, which are missing here:\n%s' "$missing"
-if ! here apt-get; then
-	echo "Install them and run make again: there is no apt-get to do it." >&2
-	exit 1
-fi
 sudo=sudo
 [ "$(id -u)" -ne 0 ] || sudo=
+for tool in apt-get $sudo; do
+	here "$tool" || { echo "Install them and run make again: there is no $tool to do it." >&2 && exit 1; }
+done
 echo "They come with these packages of the distribution, which ${sudo:+sudo }apt-get installs:$packages"
 $sudo apt-get update -qq
 # shellcheck disable=SC2086 # a list

@@ -36,6 +36,7 @@ func pages() map[string]typed {
 			says("no difference", "pods reload", "different series are kept")},
 		"docs/explain.md": {inExample("quickstart"),
 			says("job serviceMonitor/team-shop/checkout/0", "Used by", `"rendersTo"`)},
+		"docs/upgrade.md": {inExample("quickstart"), says("no difference")},
 		"docs/targets.md": {endpointsInCluster,
 			says("serviceMonitor/team-shop/checkout/0: 1 target, 1 dropped (1: port is not metrics)",
 				"http://10.0.0.7:8080/metrics  of Service/team-shop/checkout", "there is no Pod in namespace team-shop")},

@@ -23,7 +23,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator argocd-plugin promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint modules generate demo bench bench-deps bench-go bench-sync bench-sd bench-agents soak soak-model soak-sd fuzz clean
+.PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator argocd-plugin promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint modules generate demo bench bench-deps bench-go bench-sd bench-agents soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -175,10 +175,6 @@ bench-deps: ## Install what make bench compares with: git, and libyaml with Pyth
 
 bench-go: ## Run the benchmarks of the packages (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $$(go list ./... | grep -v /test/performance)
-
-bench-sync: ## Compare a fleet of 1,000 pipelines with plain git, in about a quarter of an hour
-	go test -run '^$$' -bench 'Change' -benchtime 20x -timeout 0 ./gitsync/fleet
-	go test -run '^$$' -bench 'Idle|ColdStart' -benchtime 1x -timeout 0 ./gitsync/fleet
 
 bench-sd: ## Compare the sd-aggregator with its goals, in about ten minutes
 	go build -o bin/ ./cmd/sd-aggregator

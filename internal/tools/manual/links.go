@@ -11,8 +11,12 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// forge is the address of the repository's folders, which are not on the site.
-const forge = "https://github.com/agentry-dev/agentry/tree/main/"
+const (
+	// forge is the address of the repository's folders, which are not on the site.
+	forge = "https://github.com/agentry-dev/agentry/tree/main/"
+	// blob is the address of its files, for pages that others show as well, such as those of the charts.
+	blob = "https://github.com/agentry-dev/agentry/blob/main/"
+)
 
 // link turns the links of a page into links of the site, and returns an error for each broken one.
 func (s *site) link(p *page) []error {
@@ -39,13 +43,17 @@ func (s *site) link(p *page) []error {
 
 // resolve returns the address on the site that a link of a page leads to.
 func (s *site) resolve(p *page, link string) (string, error) {
+	folder := path.Dir(p.name)
+	if rest, isFile := strings.CutPrefix(link, blob); isFile {
+		link, folder = rest, ""
+	}
 	at, err := url.Parse(link)
 	if err != nil || at.Scheme != "" {
 		return link, err
 	}
 	target := p
 	if at.Path != "" {
-		name := path.Join(path.Dir(p.name), at.Path)
+		name := path.Join(folder, at.Path)
 		if readme := path.Join(name, "README.md"); s.pages[readme] != nil {
 			name = readme
 		}

@@ -58,16 +58,23 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 
 // TestPagesSayWhatToReadNext: so that nobody ends in a blind alley.
 func TestPagesSayWhatToReadNext(t *testing.T) {
-	pages, err := filepath.Glob(filepath.Join("..", "..", "..", "docs", "*.md"))
-	if err != nil || len(pages) < 50 {
-		t.Fatalf("%d pages: %v", len(pages), err)
+	var pages []string
+	for _, pattern := range []string{"docs/*.md", "charts/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join("..", "..", "..", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	if len(pages) < 50 {
+		t.Fatalf("%d pages", len(pages))
 	}
 	for _, file := range pages {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if last := text[bytes.LastIndex(text, []byte("\n\n"))+1:]; filepath.Base(file) != "README.md" &&
+		if last := text[bytes.LastIndex(text, []byte("\n\n"))+1:]; !strings.HasSuffix(file, contents) &&
 			!bytes.HasPrefix(last, []byte("\nWhat to read next: ")) {
 			t.Errorf("%s does not end with what to read next", file)
 		}
@@ -83,7 +90,8 @@ func tree(t *testing.T, files map[string]string) string {
 		"docs/one.md": "# One\n\nText `code`.\n\n## A `b` and c!\n\n" +
 			"[back](README.md#start) [top](../README.md) [file](../a.yaml)\n\n## A b and c\n\n| a |\n|---|\n| zebra |\n",
 		"README.md": "# Top\n\n[one](docs/one.md#a-b-and-c) [again](docs/one.md#a-b-and-c-1) " +
-			"[away](https://example.com/x.md) [folder](docs)\n",
+			"[away](https://example.com/x.md) [folder](docs)\n\n" +
+			"[address](" + blob + "docs/one.md#a-b-and-c)\n",
 		"a.yaml": "a: 1\n",
 	}
 	for name, text := range files {
@@ -113,6 +121,9 @@ func TestMistakes(t *testing.T) {
 		"a link to no page": {"README.md", "[x](docs/three.md)",
 			"README.md: the link to docs/three.md: docs/three.md does not exist, or is not in the lists of " +
 				"docs/README.md"},
+		"an address of no page": {"README.md", "[x](" + blob + "docs/three.md)", "docs/three.md does not exist"},
+		"an address of no heading": {"README.md", "[x](" + blob + "docs/one.md#away)",
+			"docs/one.md has no heading #away"},
 		"a link to no file": {"README.md", "[x](b.yaml)", "README.md: the link to b.yaml"},
 		"a link to no heading": {"README.md", "[x](docs/one.md#away)",
 			"README.md: the link to docs/one.md#away: docs/one.md has no heading #away"},
@@ -140,7 +151,7 @@ func TestPagesAreLinked(t *testing.T) {
 			`<a href="../readme.html">top</a>`, `<a href="../a.yaml">file</a>`,
 			`<th scope="col">a</th>`, `aria-current="page">One</a>`, `<a rel="next" href="../readme.html">Top →</a>`},
 		"readme.html": {`<a href="docs/one.html#a-b-and-c-1">again</a>`,
-			`<a href="https://example.com/x.md">away</a>`, `<a href="docs/index.html">folder</a>`},
+			`<a href="docs/one.html#a-b-and-c">address</a>`, `<a href="https://example.com/x.md">away</a>`, `<a href="docs/index.html">folder</a>`},
 		"search-index.js": {
 			`{"page":"One","address":"docs/one.html#a-b-and-c-1","heading":"A b and c","text":"a zebra"}`},
 		"a.yaml": {"a: 1"},

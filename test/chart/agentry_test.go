@@ -174,7 +174,7 @@ func TestNetworkPolicyAllowsWhatAgentryConnectsTo(t *testing.T) {
 			port: 4318},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := agentry().objects(t, merged(parse(t, agentry().least), parse(t, test.values)))
+			all := agentry().objects(t, agentry().with(t, test.values))
 			if got := letsOut(of[*networkingv1.NetworkPolicy](all)[0], test.pod, test.port); got != test.want {
 				t.Errorf("let out: %v", got)
 			}
@@ -204,6 +204,7 @@ func letsOut(n *networkingv1.NetworkPolicy, pod labels.Set, port int) bool {
 }
 
 func TestAgentryRefusals(t *testing.T) {
+	s := agentry()
 	for name, test := range map[string]struct{ values, want string }{
 		"a value that does not exist": {"replicaCount: 3", "additional properties 'replicaCount' not allowed"},
 		"no pipeline":                 {"existingConfigMap: ''", "no pipelines: set"},
@@ -257,14 +258,7 @@ func TestAgentryRefusals(t *testing.T) {
 			"at '/networkPolicy/webhooks/0'"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			values := merged(parse(t, agentry().least), parse(t, test.values))
-			_, err := agentry().tryRender(t, release{}, values)
-			if err == nil {
-				t.Fatalf("is taken:\n%s", test.values)
-			}
-			if !strings.Contains(err.Error(), test.want) {
-				t.Errorf("the message lacks %q:\n%v", test.want, err)
-			}
+			s.refuses(t, release{}, s.with(t, test.values), test.want)
 		})
 	}
 }

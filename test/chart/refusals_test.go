@@ -7,6 +7,7 @@ import (
 
 // TestRefusals: what cannot be meant is refused before anything is installed, with the value's name.
 func TestRefusals(t *testing.T) {
+	s := sdAggregator()
 	for name, test := range map[string]struct{ values, want string }{
 		"a value that does not exist": {"replicaCount: 3", "additional properties 'replicaCount' not allowed"},
 		"one further down": {"image: {digset: x}",
@@ -85,14 +86,38 @@ func TestRefusals(t *testing.T) {
 			"at '/tls/certManager/privateKey/algorithm'"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := sdAggregator().tryRender(t, release{}, parse(t, test.values))
-			if err == nil {
-				t.Fatalf("is taken:\n%s", test.values)
-			}
-			if !strings.Contains(err.Error(), test.want) {
-				t.Errorf("the message lacks %q:\n%v", test.want, err)
-			}
+			s.refuses(t, release{}, s.with(t, test.values), test.want)
 		})
+	}
+}
+
+// TestBothRefuse is about values that both charts have.
+func TestBothRefuse(t *testing.T) {
+	for name, test := range map[string]struct{ values, want string }{
+		"an update that may change nothing": {"updateStrategy: {rollingUpdate: {maxSurge: 0}}",
+			"maxSurge and maxUnavailable must not both be 0"},
+		"an update of no share": {"updateStrategy: {rollingUpdate: {maxSurge: 0%, maxUnavailable: 0%}}",
+			"maxSurge and maxUnavailable must not both be 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachChart(t, func(t *testing.T, s subject) { s.refuses(t, release{}, s.with(t, test.values), test.want) })
+		})
+	}
+}
+
+// with are the least values of the chart and these.
+func (s subject) with(t *testing.T, values string) map[string]any {
+	t.Helper()
+	return merged(parse(t, s.least), parse(t, values))
+}
+
+// refuses holds that the chart does not take values, and says why.
+func (s subject) refuses(t *testing.T, r release, values map[string]any, want string) {
+	t.Helper()
+	if _, err := s.tryRender(t, r, values); err == nil {
+		t.Errorf("is taken:\n%v", values)
+	} else if !strings.Contains(err.Error(), want) {
+		t.Errorf("the message lacks %q:\n%v", want, err)
 	}
 }
 

@@ -174,6 +174,12 @@ topologySpreadConstraints:
 
 {{/* Checks that a schema cannot express. */}}
 {{- define "agentry.validate" -}}
+{{- with .Values.updateStrategy }}
+{{- $changes := printf "%v %v" (dig "rollingUpdate" "maxSurge" "" .) (dig "rollingUpdate" "maxUnavailable" "" .) }}
+{{- if and (ne (get . "type") "Recreate") (regexMatch "^0+%? 0+%?$" $changes) }}
+{{- fail "updateStrategy.rollingUpdate: maxSurge and maxUnavailable must not both be 0, which allows no update" }}
+{{- end }}
+{{- end }}
 {{- if and .Values.pipelines .Values.existingConfigMap }}
 {{- fail "existingConfigMap replaces `pipelines`: leave one of them empty" }}
 {{- end }}

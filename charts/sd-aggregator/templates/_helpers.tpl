@@ -176,6 +176,12 @@ topologySpreadConstraints:
 
 {{/* Checks that a schema cannot express. */}}
 {{- define "sd-aggregator.validate" -}}
+{{- with .Values.updateStrategy }}
+{{- $changes := printf "%v %v" (dig "rollingUpdate" "maxSurge" "" .) (dig "rollingUpdate" "maxUnavailable" "" .) }}
+{{- if and (ne (get . "type") "Recreate") (regexMatch "^0+%? 0+%?$" $changes) }}
+{{- fail "updateStrategy.rollingUpdate: maxSurge and maxUnavailable must not both be 0, which allows no update" }}
+{{- end }}
+{{- end }}
 {{- if and .Values.rbac.clusterWide .Values.namespaces }}
 {{- fail "rbac.clusterWide finds pods in all namespaces: leave `namespaces` empty, or turn it off" }}
 {{- end }}

@@ -180,6 +180,19 @@ func mountsHaveVolumes(t *testing.T, s subject) {
 	})
 }
 
+// TestDefaultContainer: who adds a container to the pods may name it.
+func TestDefaultContainer(t *testing.T) {
+	const annotation = "kubectl.kubernetes.io/default-container"
+	eachChart(t, func(t *testing.T, s subject) {
+		for values, want := range map[string]string{"": s.name, "podAnnotations: {" + annotation + ": x}": "x"} {
+			got := of[*appsv1.Deployment](s.objects(t, s.with(t, values)))[0].Spec.Template.Annotations
+			if got[annotation] != want || len(got) != 1 {
+				t.Errorf("annotations %v, not %s", got, want)
+			}
+		}
+	})
+}
+
 func TestNames(t *testing.T) {
 	long := strings.Repeat("long-release-name-", 3)[:53]
 	values := parse(t, "rbac: {clusterWide: true}\nmetrics: {dashboard: {enabled: true}}")

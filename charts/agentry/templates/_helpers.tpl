@@ -65,6 +65,11 @@ extra.
 {{- mustMergeOverwrite (dict) .root.Values.commonLabels (default (dict) (get . "extra")) $ours | toYaml }}
 {{- end }}
 
+{{/* Annotations of pods. Takes root and container, which commands such as kubectl logs mean. */}}
+{{- define "agentry.podAnnotations" -}}
+{{- mustMergeOverwrite (dict "kubectl.kubernetes.io/default-container" .container) .root.Values.podAnnotations | toYaml }}
+{{- end }}
+
 {{/* The field annotations, if there are any. Takes root and extra. */}}
 {{- define "agentry.annotations" -}}
 {{- with mustMergeOverwrite (dict) .root.Values.commonAnnotations (default (dict) (get . "extra")) }}

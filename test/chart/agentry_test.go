@@ -233,6 +233,11 @@ func TestAgentryRefusals(t *testing.T) {
 			"admin.ingress.host is needed"},
 		"a console's HTTPRoute without a Gateway": {"replicas: 1\nadmin: {httpRoute: {enabled: true}}",
 			"admin.httpRoute.parentRefs is needed"},
+		"as long a grace as Kubernetes gives": {"shutdownGrace: 1m30s\nterminationGracePeriodSeconds: 90",
+			"terminationGracePeriodSeconds must be more than shutdownGrace"},
+		"a token of deliveries in two places": {
+			"delivery: {token: {secretName: a}}\nextraArgs: [--delivery-token-file=/x]",
+			"extraArgs: --delivery-token-file is set by a value of this chart"},
 		"a console of which every other page is a passive replica's": {
 			"admin: {ingress: {enabled: true, host: a.example.com}}", "need `replicas: 1`"},
 		"an Ingress without webhooks": {

@@ -3,6 +3,8 @@ package chart
 import (
 	"strings"
 	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
 )
 
 // TestRefusals: what cannot be meant is refused before anything is installed, with the value's name.
@@ -84,6 +86,8 @@ func TestRefusals(t *testing.T) {
 			"at '/kubeletService/service'"},
 		"a kind of certificate key": {"tls: {certManager: {privateKey: {algorithm: DSA}}}",
 			"at '/tls/certManager/privateKey/algorithm'"},
+		"a poll that may last until after the next one": {"poll: {interval: 1m, timeout: 1m30s}",
+			"poll.timeout must not be longer than poll.interval"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.refuses(t, release{}, s.with(t, test.values), test.want)
@@ -98,11 +102,57 @@ func TestBothRefuse(t *testing.T) {
 			"maxSurge and maxUnavailable must not both be 0"},
 		"an update of no share": {"updateStrategy: {rollingUpdate: {maxSurge: 0%, maxUnavailable: 0%}}",
 			"maxSurge and maxUnavailable must not both be 0"},
+		"an ECDSA key of a size of RSA": {"tls: {certManager: {privateKey: {size: 2048}}}",
+			"at '/tls/certManager/privateKey/size': value must be one of 256, 384, 521"},
+		"an RSA key of a size of ECDSA": {"tls: {certManager: {privateKey: {algorithm: RSA, size: 256}}}",
+			"at '/tls/certManager/privateKey/size': value must be one of 2048, 4096, 8192"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachChart(t, func(t *testing.T, s subject) { s.refuses(t, release{}, s.with(t, test.values), test.want) })
 		})
 	}
+}
+
+// TestNamesOfServices: Helm takes names of releases that no Service may have.
+func TestNamesOfServices(t *testing.T) {
+	eachChart(t, func(t *testing.T, s subject) {
+		for _, name := range []string{"9x", "a.b"} {
+			r := release{name: name, namespace: s.namespace}
+			s.refuses(t, r, s.with(t, ""), name+"-"+s.name+`" cannot be the name of a Service`)
+			s.render(t, r, s.with(t, "fullnameOverride: x9"))
+		}
+	})
+}
+
+// TestFlagsAndVolumesOfTheChart: what the Deployment of a case has cannot be added once more.
+func TestFlagsAndVolumesOfTheChart(t *testing.T) {
+	eachChart(t, func(t *testing.T, s subject) {
+		seen := map[string]bool{}
+		once := func(values map[string]any, key, name string, value any, want string) {
+			if seen[name] {
+				return
+			}
+			seen[name] = true
+			values[key] = []any{value}
+			s.refuses(t, release{}, values, name+want)
+			delete(values, key)
+		}
+		for _, values := range s.cases(t) {
+			for _, key := range []string{"extraArgs", "extraVolumes", "extraVolumeMounts"} {
+				delete(values, key)
+			}
+			pod := of[*appsv1.Deployment](s.objects(t, values))[0].Spec.Template.Spec
+			for _, arg := range pod.Containers[0].Args {
+				if flag, _, isFlag := strings.Cut(arg, "="); isFlag {
+					once(values, "extraArgs", flag, arg, " is set by a value of this chart")
+				}
+			}
+			for _, volume := range pod.Volumes {
+				once(values, "extraVolumes", volume.Name, map[string]any{"name": volume.Name},
+					" is the name of a volume of this chart")
+			}
+		}
+	})
 }
 
 // with are the least values of the chart and these.

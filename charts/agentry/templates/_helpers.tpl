@@ -179,6 +179,10 @@ topologySpreadConstraints:
 
 {{/* Checks that a schema cannot express. */}}
 {{- define "agentry.validate" -}}
+{{- $name := include "agentry.fullname" . }}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
+{{- fail (printf "%q cannot be the name of a Service, which begins with a letter and has no dots: name the release otherwise, or set fullnameOverride" $name) }}
+{{- end }}
 {{- with .Values.updateStrategy }}
 {{- $changes := printf "%v %v" (dig "rollingUpdate" "maxSurge" "" .) (dig "rollingUpdate" "maxUnavailable" "" .) }}
 {{- if and (ne (get . "type") "Recreate") (regexMatch "^0+%? 0+%?$" $changes) }}
@@ -227,16 +231,28 @@ topologySpreadConstraints:
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) }}
 {{- fail "metrics.serviceMonitor needs metrics.service.enabled: it selects that Service" }}
 {{- end }}
+{{- $now := now }}
+{{- $killed := mustDateModify (printf "%ds" (int64 .Values.terminationGracePeriodSeconds)) $now }}
+{{- if not ($killed.After (mustDateModify .Values.shutdownGrace $now)) }}
+{{- fail "terminationGracePeriodSeconds must be more than shutdownGrace: a replica that is killed earlier cannot end its passes" }}
+{{- end }}
 {{- range .Values.extraEnv }}
 {{- if and $.Values.traces.endpoint (has .name (list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) }}
 {{- fail (printf "extraEnv: %s duplicates traces.endpoint: leave one of them out" .name) }}
 {{- end }}
 {{- end }}
-{{- $flags := list "--file" "-f" "--cache-dir" "--listen" "--tls-cert" "--tls-key" "--max-webhook-size" "--admin-listen" "--admin-tls-cert" "--admin-tls-key" "--bearer-token-file" "--workers" "--memory" "--interval-jitter" "--shutdown-grace" "--log-format" "--log-level" "--replicas-namespace" "--replicas-name" }}
+{{- $flags := list "--file" "--cache-dir" "--listen" "--delivery-token-file" "--tls-cert" "--tls-key" "--max-webhook-size" "--admin-listen" "--admin-tls-cert" "--admin-tls-key" "--bearer-token-file" "--workers" "--memory" "--interval-jitter" "--shutdown-grace" "--log-format" "--log-level" "--replicas-namespace" "--replicas-name" }}
 {{- range .Values.extraArgs }}
 {{- $flag := regexFind "^--[a-z0-9-]+" . }}
 {{- if has $flag $flags }}
 {{- fail (printf "extraArgs: %s is set by a value of this chart: see values.yaml" $flag) }}
+{{- end }}
+{{- end }}
+{{- $volumes := list "pipelines" "cache" "admin-token" "delivery-token" "admin-tls" "tls" }}
+{{- range .Values.secrets }}{{ $volumes = append $volumes (include "agentry.secretVolume" .) }}{{ end }}
+{{- range .Values.extraVolumes }}
+{{- if has .name $volumes }}
+{{- fail (printf "extraVolumes: %s is the name of a volume of this chart: choose another one" .name) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -181,6 +181,10 @@ topologySpreadConstraints:
 
 {{/* Checks that a schema cannot express. */}}
 {{- define "sd-aggregator.validate" -}}
+{{- $name := include "sd-aggregator.fullname" . }}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
+{{- fail (printf "%q cannot be the name of a Service, which begins with a letter and has no dots: name the release otherwise, or set fullnameOverride" $name) }}
+{{- end }}
 {{- with .Values.updateStrategy }}
 {{- $changes := printf "%v %v" (dig "rollingUpdate" "maxSurge" "" .) (dig "rollingUpdate" "maxUnavailable" "" .) }}
 {{- if and (ne (get . "type") "Recreate") (regexMatch "^0+%? 0+%?$" $changes) }}
@@ -198,6 +202,10 @@ topologySpreadConstraints:
 {{- end }}
 {{- if and .Values.tls.certManager.enabled (not (get .Values.tls.certManager.issuerRef "name")) }}
 {{- fail "tls.certManager.issuerRef.name is needed: the Issuer or ClusterIssuer that signs the certificate" }}
+{{- end }}
+{{- $now := now }}
+{{- if (mustDateModify .Values.poll.timeout $now).After (mustDateModify .Values.poll.interval $now) }}
+{{- fail "poll.timeout must not be longer than poll.interval" }}
 {{- end }}
 {{- if and .Values.poll.tls.serverName (ne .Values.poll.scheme "https") }}
 {{- fail "poll.tls.serverName has no effect with http: set poll.scheme to https" }}
@@ -222,6 +230,12 @@ topologySpreadConstraints:
 {{- $flag := regexFind "^--[a-z0-9-]+" . }}
 {{- if has $flag $flags }}
 {{- fail (printf "extraArgs: %s is set by a value of this chart: see values.yaml" $flag) }}
+{{- end }}
+{{- end }}
+{{- $volumes := list "tls" "client-ca" "token" "pods" }}
+{{- range .Values.extraVolumes }}
+{{- if has .name $volumes }}
+{{- fail (printf "extraVolumes: %s is the name of a volume of this chart: choose another one" .name) }}
 {{- end }}
 {{- end }}
 {{- end }}

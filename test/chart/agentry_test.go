@@ -233,6 +233,9 @@ func TestAgentryRefusals(t *testing.T) {
 			"admin.ingress.host is needed"},
 		"a console's HTTPRoute without a Gateway": {"replicas: 1\nadmin: {httpRoute: {enabled: true}}",
 			"admin.httpRoute.parentRefs is needed"},
+		"a console's HTTPRoute for every host": {
+			"replicas: 1\nadmin: {httpRoute: {enabled: true, parentRefs: [{name: public}]}}",
+			"admin.httpRoute.hostnames is needed"},
 		"as long a grace as Kubernetes gives": {"shutdownGrace: 1m30s\nterminationGracePeriodSeconds: 90",
 			"terminationGracePeriodSeconds must be more than shutdownGrace"},
 		"a token of deliveries in two places": {
@@ -293,6 +296,32 @@ func merged(into, values map[string]any) map[string]any {
 		into[key] = value
 	}
 	return into
+}
+
+// TestGatewaysNeedAPolicy: a Gateway speaks HTTP to pods with TLS, unless a policy that the chart cannot know says
+// otherwise.
+func TestGatewaysNeedAPolicy(t *testing.T) {
+	const hooks = "BackendTLSPolicy for the Service agentry."
+	const console = "BackendTLSPolicy for the Service agentry-console."
+	const route = "httpRoute: {enabled: true, parentRefs: [{name: public}], hostnames: [a.example.com]}"
+	for name, test := range map[string]struct {
+		values string
+		want   []string
+	}{
+		"without TLS":   {values: route + "\nreplicas: 1\nadmin: {" + route + "}"},
+		"without route": {values: "tls: {secretName: a}\nadmin: {tls: {secretName: a}}"},
+		"webhooks":      {route + "\ntls: {certManager: {enabled: true, issuerRef: {name: a}}}", []string{hooks}},
+		"console":       {"replicas: 1\nadmin: {tls: {secretName: a}, " + route + "}", []string{console}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			notes := agentry().notes(agentry().render(t, release{}, agentry().with(t, test.values)))
+			for _, warning := range []string{hooks, console} {
+				if strings.Contains(notes, warning) != slices.Contains(test.want, warning) {
+					t.Errorf("%q is there, or is not:\n%s", warning, notes)
+				}
+			}
+		})
+	}
 }
 
 // TestAgentryTakesTheFlags gives the binary the args of every case and one more that is wrong, which it judges

@@ -222,6 +222,9 @@ topologySpreadConstraints:
 {{- if and .Values.admin.httpRoute.enabled (not .Values.admin.httpRoute.parentRefs) }}
 {{- fail "admin.httpRoute.parentRefs is needed: the Gateway to attach to" }}
 {{- end }}
+{{- if and .Values.admin.httpRoute.enabled (not .Values.admin.httpRoute.hostnames) }}
+{{- fail "admin.httpRoute.hostnames is needed: otherwise the console is at each host name of the Gateway" }}
+{{- end }}
 {{- if and (include "agentry.consoleRouted" .) .Values.leases.enabled (gt (int .Values.replicas) 1) }}
 {{- fail "admin.ingress and admin.httpRoute need `replicas: 1`: the console of a passive replica does not know the state of the pipelines" }}
 {{- end }}

@@ -75,7 +75,7 @@ func touchInputs(t *testing.T, root string) {
 		"internal/tools/generate/*.md", "gitsync/pipeline/*.go", "generator/compile/integration/*.go",
 		"generator/ignore/*.go", "generator/mirror/*.go", "generator/patch/*.go",
 		"generator/selfmonitoring/*.go", "generator/tenancy/*.go", "inputs/helm/*.go",
-		"charts/agentry/values.schema.json",
+		"charts/*/values.schema.json",
 	} {
 		paths, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(paths) == 0 {

@@ -241,6 +241,8 @@ func TestAgentryRefusals(t *testing.T) {
 		"a token of deliveries in two places": {
 			"delivery: {token: {secretName: a}}\nextraArgs: [--delivery-token-file=/x]",
 			"extraArgs: --delivery-token-file is set by a value of this chart"},
+		"misspelt TLS settings of a scrape": {"metrics: {serviceMonitor: {tlsConfig: {caa: {}}}}",
+			"at '/metrics/serviceMonitor/tlsConfig': additional properties 'caa' not allowed"},
 		"a console of which every other page is a passive replica's": {
 			"admin: {ingress: {enabled: true, host: a.example.com}}", "need `replicas: 1`"},
 		"an Ingress without webhooks": {

@@ -97,7 +97,26 @@ func TestRefusals(t *testing.T) {
 
 // TestBothRefuse is about values that both charts have.
 func TestBothRefuse(t *testing.T) {
+	volumeClaim := "extraVolumes: [{name: x, ephemeral: {volumeClaimTemplate: {spec: {storageClass: fast}}}}]"
 	for name, test := range map[string]struct{ values, want string }{
+		"a misspelt field of the pods' context": {"podSecurityContext: {runAsUsr: 1}",
+			"at '/podSecurityContext': additional properties 'runAsUsr' not allowed"},
+		"a user by name": {"podSecurityContext: {runAsUser: abc}",
+			"at '/podSecurityContext/runAsUser': got string, want integer"},
+		"a misspelt field of the containers' context": {"securityContext: {readOnlyRoot: true}",
+			"at '/securityContext': additional properties 'readOnlyRoot' not allowed"},
+		"a misspelt capability": {"securityContext: {capabilities: {drops: [ALL]}}",
+			"at '/securityContext/capabilities': additional properties 'drops' not allowed"},
+		"a misspelt source of an environment variable": {
+			"extraEnv: [{name: A, valueFrom: {secretKeyReff: {name: a, key: b}}}]",
+			"at '/extraEnv/0/valueFrom': additional properties 'secretKeyReff' not allowed"},
+		"an environment variable of no key": {"extraEnv: [{name: A, valueFrom: {secretKeyRef: {name: a}}}]",
+			"at '/extraEnv/0/valueFrom/secretKeyRef': missing property 'key'"},
+		"a misspelt volume": {"extraVolumes: [{name: x, emtyDir: {}}]",
+			"at '/extraVolumes/0': additional properties 'emtyDir' not allowed"},
+		"a misspelt field of a volume claim": {volumeClaim, "additional properties 'storageClass' not allowed"},
+		"a misspelt affinity": {"affinity: {nodeAffinity: {requiredDuringSchedulngIgnored: {}}}",
+			"at '/affinity/nodeAffinity': additional properties 'requiredDuringSchedulngIgnored' not allowed"},
 		"an update that may change nothing": {"updateStrategy: {rollingUpdate: {maxSurge: 0}}",
 			"maxSurge and maxUnavailable must not both be 0"},
 		"an update of no share": {"updateStrategy: {rollingUpdate: {maxSurge: 0%, maxUnavailable: 0%}}",

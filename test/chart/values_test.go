@@ -170,6 +170,34 @@ func schemaDescribesEveryValue(t *testing.T, s subject) {
 	golden(t, path, string(text)+"\n")
 }
 
+// TestSchemaIsClosed: no object of the schema takes fields that nobody knows, except for those of parent charts.
+func TestSchemaIsClosed(t *testing.T) { eachChart(t, schemaIsClosed) }
+
+func schemaIsClosed(t *testing.T, s subject) {
+	var schema any
+	if err := json.Unmarshal([]byte(read(t, s.dir()+"/values.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(at any, path string)
+	walk = func(at any, path string) {
+		switch at := at.(type) {
+		case map[string]any:
+			_, closed := at["additionalProperties"]
+			if at["type"] == "object" && !closed && path != "/properties/global" {
+				t.Errorf("%s takes anything", path)
+			}
+			for key, inner := range at {
+				walk(inner, path+"/"+key)
+			}
+		case []any:
+			for i, inner := range at {
+				walk(inner, fmt.Sprintf("%s/%d", path, i))
+			}
+		}
+	}
+	walk(schema, "")
+}
+
 // TestEveryValueDoesSomething takes each value out of the cases that set it: one of them must render something else
 // then.
 func TestEveryValueDoesSomething(t *testing.T) { eachChart(t, everyValueDoesSomething) }

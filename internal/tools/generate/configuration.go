@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 const (
 	ownModule   = "github.com/agentry-dev/agentry/"
+	corePackage = "k8s.io/api/core/v1"
 	metaPackage = "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -34,19 +34,16 @@ var (
 		"internal/hierarchytest/editor.schema.json"}
 )
 
-// chartSchema is the schema of the Helm chart's values. Its definition pipelineDefinition is the schema of pipelines.
-const chartSchema, pipelineDefinition = "charts/agentry/values.schema.json", "pipeline"
-
 // workloadTypes are the types of Kubernetes whose values fields of spec.workloads hold. In Go they have no type: they
 // are copied as they are written. Env and the like are lists of the type; no type means a mapping of strings.
 var workloadTypes = map[string]struct{ of, name string }{
 	"annotations":               {},
 	"nodeSelector":              {},
-	"resources":                 {"k8s.io/api/core/v1", "ResourceRequirements"},
-	"env":                       {"k8s.io/api/core/v1", "[]EnvVar"},
-	"tolerations":               {"k8s.io/api/core/v1", "[]Toleration"},
-	"affinity":                  {"k8s.io/api/core/v1", "Affinity"},
-	"topologySpreadConstraints": {"k8s.io/api/core/v1", "[]TopologySpreadConstraint"},
+	"resources":                 {corePackage, "ResourceRequirements"},
+	"env":                       {corePackage, "[]EnvVar"},
+	"tolerations":               {corePackage, "[]Toleration"},
+	"affinity":                  {corePackage, "Affinity"},
+	"topologySpreadConstraints": {corePackage, "[]TopologySpreadConstraint"},
 	"updateStrategy":            {"k8s.io/api/apps/v1", "DaemonSetUpdateStrategy"},
 }
 
@@ -58,10 +55,10 @@ const maxFieldDepth = 6
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// writeConfiguration writes the schemas of pipeline files, also into that of the chart's values, and of hierarchy
-// tests, and the page with the fields of pipelines.
+// writeConfiguration writes the schemas of pipeline files and of hierarchy tests, the page with the fields of
+// pipelines, and what the schemas of the charts' values have of Go types.
 func writeConfiguration(out string) error {
-	packages := []string{pipelineKind.path(), testKind.path()}
+	packages := []string{pipelineKind.path(), testKind.path(), promPackage}
 	for _, t := range workloadTypes {
 		if t.of != "" {
 			packages = append(packages, t.of)
@@ -80,9 +77,12 @@ func writeConfiguration(out string) error {
 		known(p, pkg)
 		p.Schemata[crd.TypeIdent{Package: pkg, Name: "Duration"}] = props{Type: "string", Pattern: durationPattern}
 	}
-	schemaOf := func(of, name string) *props {
+	typeOf := func(of, name string) crd.TypeIdent {
 		i := slices.IndexFunc(roots, func(root *loader.Package) bool { return root.PkgPath == of })
-		typ := crd.TypeIdent{Package: roots[i], Name: name}
+		return crd.TypeIdent{Package: roots[i], Name: name}
+	}
+	schemaOf := func(of, name string) *props {
+		typ := typeOf(of, name)
 		parser.NeedFlattenedSchemaFor(typ)
 		flat := parser.FlattenedSchemata[typ]
 		return flat.DeepCopy()
@@ -91,14 +91,26 @@ func writeConfiguration(out string) error {
 	if err := writeReference(out, pipeline); err != nil {
 		return fmt.Errorf("write %s: %w", referencePage, err)
 	}
+	defined := definitions{parser: parser, typeOf: typeOf, made: map[string]definition{}}
+	inChart := pipeline.DeepCopy()
+	completePipeline(inChart, func(of, name string) *props {
+		return &props{AllOf: []props{defined.refer(typeOf(of, name))}}
+	})
 	completePipeline(pipeline, schemaOf)
-	if err := pipelineKind.write(out, pipeline, "Pipeline of agentry"); err != nil {
+	if err := pipelineKind.writeCompact(out, pipeline); err != nil {
 		return err
 	}
-	if err := writeChartSchema(out, pipeline); err != nil {
+	if err := pipelineKind.writeEditor(out, pipeline, "Pipeline of agentry"); err != nil {
 		return err
 	}
-	if err := testKind.write(out, schemaOf(testKind.path(), testKind.name), "HierarchyTest of agentry"); err != nil {
+	if err := writeChartSchemas(out, inChart, &defined); err != nil {
+		return err
+	}
+	test := schemaOf(testKind.path(), testKind.name)
+	if err := testKind.writeCompact(out, test); err != nil {
+		return err
+	}
+	if err := testKind.writeEditor(out, test, "HierarchyTest of agentry"); err != nil {
 		return err
 	}
 	return reported(roots)
@@ -125,65 +137,42 @@ func completePipeline(schema *props, schemaOf func(of, name string) *props) {
 	nest(spec.Properties["integrations"].Items.Schema, "fields", maxFieldDepth)
 	change(schema, func(s *props) {
 		s.Default = nil // [pipeline.Pipeline.Default] sets them
-		if s.Type == "" && !s.XIntOrString {
+		if s.Type == "" && !s.XIntOrString && s.AllOf == nil {
 			s.XPreserveUnknownFields = new(true) // any value
 		}
 	})
 }
 
-// write writes the schema of the kind: without descriptions for validation, and with them as the JSON Schema that
-// editors read.
-func (k configurationKind) write(out string, schema *props, title string) error {
+// writeCompact writes the schema of the kind without descriptions, for validation.
+func (k configurationKind) writeCompact(out string, schema *props) error {
 	compact := schema.DeepCopy()
 	crd.TruncateDescription(compact, 0)
 	text, err := json.Marshal(compact)
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(out, schemaDir, k.kind+".json"), append(text, '\n')); err != nil {
+	return writeFile(filepath.Join(out, schemaDir, k.kind+".json"), append(text, '\n'))
+}
+
+// writeEditor writes the schema of the kind as the JSON Schema that editors read.
+func (k configurationKind) writeEditor(out string, schema *props, title string) error {
+	closeObjects(schema)
+	schema.Schema, schema.Title = "http://json-schema.org/draft-07/schema#", title
+	text, err := json.MarshalIndent(schema, "", "  ")
+	if err != nil {
 		return err
 	}
+	return writeFile(filepath.Join(out, k.editor), append(text, '\n'))
+}
+
+// closeObjects refuses unknown fields, as JSON Schema says it, and writes descriptions on one line.
+func closeObjects(schema *props) {
 	change(schema, func(s *props) {
 		s.Description = strings.Join(strings.Fields(s.Description), " ")
 		if len(s.Properties) > 0 {
 			s.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{}
 		}
 	})
-	schema.Schema, schema.Title = "http://json-schema.org/draft-07/schema#", title
-	if text, err = json.MarshalIndent(schema, "", "  "); err != nil {
-		return err
-	}
-	return writeFile(filepath.Join(out, k.editor), append(text, '\n'))
-}
-
-// writeChartSchema writes the schema of the chart's values with pipeline, a schema for editors, as a definition. All
-// keys are sorted, as the tests of the chart write them.
-func writeChartSchema(out string, pipeline *props) error {
-	text, err := json.Marshal(pipeline)
-	if err != nil {
-		return err
-	}
-	var definition, values map[string]any
-	if err := json.Unmarshal(text, &definition); err != nil {
-		return err
-	}
-	delete(definition, "$schema")
-	delete(definition, "title")
-	if text, err = os.ReadFile(chartSchema); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, &values); err != nil {
-		return fmt.Errorf("%s: %w", chartSchema, err)
-	}
-	definitions, ok := values["definitions"].(map[string]any)
-	if !ok {
-		return fmt.Errorf("%s has no definitions", chartSchema)
-	}
-	definitions[pipelineDefinition] = definition
-	if text, err = json.MarshalIndent(values, "", "  "); err != nil {
-		return err
-	}
-	return writeFile(filepath.Join(out, chartSchema), append(text, '\n'))
 }
 
 // nest gives the items of a list a list of the same items, and so on down to a depth.

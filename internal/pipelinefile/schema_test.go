@@ -49,6 +49,33 @@ func TestPipelinesHaveTheSchema(t *testing.T) {
 	}
 }
 
+// TestTheSchemaAgreesAboutSources: it takes the sources that agentry takes, and no others.
+func TestTheSchemaAgreesAboutSources(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := strings.Repeat("a", 40)
+	for ref, want := range map[string]bool{
+		"{branch: main}": true, "{tag: v1}": true, "{semver: '>=1'}": true, "{commit: " + commit + "}": true,
+		"{name: refs/heads/main}": true, "{branch: main, tag: ''}": true, "{branch: '', name: refs/heads/main}": true,
+		"": false, "{}": false, "{branch: ''}": false, "{branch: main, tag: v1}": false,
+		"{tag: v1, commit: " + commit + "}": false,
+	} {
+		sources := "[]"
+		if ref != "" {
+			sources = "[{url: 'https://git.example.com/a.git', ref: " + ref + "}]"
+		}
+		text := "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: a}\n" +
+			"spec: {output: {url: 'https://git.example.com/b.git', branch: b}, sources: " + sources + "}\n"
+		_, found := Parse("pipeline.yaml", []byte(text))
+		err := schema.Validate(documents(t, "pipeline.yaml", text)[0])
+		if (err == nil) != want || found.HasErrors() == want {
+			t.Errorf("sources: %s: the schema says %v, agentry %v", sources, err, found)
+		}
+	}
+}
+
 // TestExamplesNameTheSchema: the path is relative, so that an editor in a clone needs no network.
 func TestExamplesNameTheSchema(t *testing.T) {
 	for _, file := range glob(t, filepath.Join("..", "..", "examples", "*", "pipeline.yaml")) {

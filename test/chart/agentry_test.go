@@ -236,6 +236,10 @@ func TestAgentryRefusals(t *testing.T) {
 		"a console's HTTPRoute for every host": {
 			"replicas: 1\nadmin: {httpRoute: {enabled: true, parentRefs: [{name: public}]}}",
 			"admin.httpRoute.hostnames is needed"},
+		"a pipeline without a source": {"existingConfigMap: ''\n" + pipelineValue("sources: []"),
+			"at '/pipelines/a/spec/sources': minItems: got 0, want 1"},
+		"a source of no commit": {"existingConfigMap: ''\n" + pipelineValue("sources: [{url: 'file:///a', ref: {}}]"),
+			"at '/pipelines/a/spec/sources/0/ref': 'oneOf' failed, none matched"},
 		"as long a grace as Kubernetes gives": {"shutdownGrace: 1m30s\nterminationGracePeriodSeconds: 90",
 			"terminationGracePeriodSeconds must be more than shutdownGrace"},
 		"a token of deliveries in two places": {
@@ -275,6 +279,10 @@ func TestAgentryRefusals(t *testing.T) {
 
 // pipelineValue is a value with a pipeline, with a line of its spec.
 func pipelineValue(line string) string {
+	sources := `sources: [{url: "https://git.example.com/a.git", ref: {branch: main}}]`
+	if strings.HasPrefix(line, "sources:") {
+		sources = ""
+	}
 	return `
 pipelines:
   a:
@@ -282,7 +290,7 @@ pipelines:
     kind: Pipeline
     metadata: {name: a}
     spec:
-      sources: [{url: "https://git.example.com/a.git", ref: {branch: main}}]
+      ` + sources + `
       output: {branch: environments/a}
       ` + line
 }

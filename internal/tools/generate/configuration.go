@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,6 +101,9 @@ func writeConfiguration(out string) error {
 	if err := pipelineKind.writeCompact(out, pipeline); err != nil {
 		return err
 	}
+	for _, schema := range []*props{pipeline, inChart} {
+		demandSources(schema)
+	}
 	if err := pipelineKind.writeEditor(out, pipeline, "Pipeline of agentry"); err != nil {
 		return err
 	}
@@ -141,6 +145,22 @@ func completePipeline(schema *props, schemaOf func(of, name string) *props) {
 			s.XPreserveUnknownFields = new(true) // any value
 		}
 	})
+}
+
+// demandSources says that there is a source, and that one field of its ref has a value. To those who run agentry,
+// [pipeline.Pipeline.Validate] says it better.
+func demandSources(schema *props) {
+	spec := schema.Properties["spec"]
+	sources := spec.Properties["sources"]
+	sources.MinItems = new(int64(1))
+	spec.Properties["sources"] = sources
+	source := sources.Items.Schema
+	ref := source.Properties["ref"]
+	for _, name := range slices.Sorted(maps.Keys(ref.Properties)) {
+		ref.OneOf = append(ref.OneOf, props{Required: []string{name},
+			Properties: map[string]props{name: {MinLength: new(int64(1))}}})
+	}
+	source.Properties["ref"] = ref
 }
 
 // writeCompact writes the schema of the kind without descriptions, for validation.

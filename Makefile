@@ -124,10 +124,10 @@ chart: prometheus-deps ## Check the Helm chart, and the rules and the dashboard 
 test-deps: ## Install what the tests run besides Go, if it is missing: git, gpg, an SSH server, curl, openssl and shells
 	@test/programs.sh git gpg curl openssl sshd zsh fish shellcheck
 
-# Each suite has an API server, in namespaces of the kernel's. The longest begin first. Argo CD takes minutes more to
-# build, so its suite has a build tag and runs only when SUITE names it.
+# Each suite has an API server, in namespaces of the kernel's. What takes or waits longest begins first. Argo CD takes
+# minutes more to build, so its suite has a build tag and runs only when SUITE names it.
 e2e: test-deps prometheus-deps ## Run the end-to-end suites with a real API server, or one (SUITE=sd); Linux only. SUITE=argocd runs only by name
-	cd test/e2e && go vet -tags argocd ./... && go test -count=1 -p 3 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),adoption ./validity ./flux ./telemetry ./...)
+	cd test/e2e && go vet -tags argocd ./... && go test -count=1 -p 3 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),adoption ./serve ./sd ./validity ./flux ./telemetry ./...)
 	@du -sh $(E2E) "$$(go env GOCACHE)" "$$(go env GOMODCACHE)"
 
 e2e-deps: prometheus-deps ## Build the servers that the end-to-end suites run

@@ -23,7 +23,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator argocd-plugin promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint modules generate demo bench bench-deps bench-go bench-sd bench-agents soak soak-model soak-sd fuzz clean
+.PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator argocd-plugin promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint modules generate demo bench bench-deps bench-go bench-sd soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -179,9 +179,6 @@ bench-go: ## Run the benchmarks of the packages (BENCH=regexp)
 bench-sd: ## Compare the sd-aggregator with its goals, in about ten minutes
 	go build -o bin/ ./cmd/sd-aggregator
 	go run ./test/sd/bench
-
-bench-agents: ## Compare Flow mode, the ancestor of Alloy, with static mode at 1,000 and 5,000 monitors, in about ten minutes; Linux only
-	cd test/agentcheck && go test -tags netgo,slicelabels -run '^$$' -bench Agents -benchtime 1x -timeout 0 ./scale
 
 soak: ## Run replicas of agentry serve for SOAK (10m) while people edit and things fail; then check every branch
 	go run ./test/soak -for $(SOAK)

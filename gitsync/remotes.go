@@ -1,6 +1,7 @@
 package gitsync
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -24,7 +25,7 @@ type remotes struct {
 // the old ones stay in use. It must not be called during a pass.
 func (s *Syncer) SetCredentials(creds Credentials) error {
 	name := s.pipeline.Metadata.Name
-	if creds.Sources == nil {
+	if len(creds.Sources) == 0 {
 		creds.Sources = make([]transport.Auth, len(s.sources.List))
 	}
 	if len(creds.Sources) != len(s.sources.List) {
@@ -67,7 +68,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 		err = s.bases.use(s.pipeline.Spec.Build.Remotes, creds.Bases)
 	}
 	if err == nil && !s.options.Offline {
-		err = s.check(creds) // before a shared repository gets any of them
+		err = s.check(creds, verify, sign) // before a shared repository gets any of them
 	}
 	if err != nil {
 		return fmt.Errorf("pipeline %s: %w", name, err)
@@ -108,20 +109,25 @@ func (s *Syncer) use(perSource []*repo.Repo, verify []*signature.Verifier) {
 	}
 }
 
-// check returns an error for credentials that cannot be used.
-func (s *Syncer) check(creds Credentials) error {
-	if s.options.Offline {
-		return nil
+// check returns an error for credentials that cannot be used, and for keys that the pipeline demands and that are not
+// there: no commit may be accepted or made without them. The verifiers are nil if the old ones stay.
+func (s *Syncer) check(creds Credentials, verify []*signature.Verifier, sign signature.Func) error {
+	spec := &s.pipeline.Spec
+	if c := spec.Output.Commit; c.SigningKeyFile+c.SigningKeyEnv != "" && sign == nil && !s.options.DryRun {
+		return errors.New("output.commit.signingKey: there is no key")
 	}
 	for i, src := range s.sources.List {
 		if _, isLocal := s.options.Local[i]; isLocal {
 			continue // it is read without them
 		}
+		if spec.Sources[i].Verify != nil && verify != nil && verify[i] == nil {
+			return fmt.Errorf("sources[%d].verify: there is no key", i)
+		}
 		if err := (transport.Remote{URL: src.URL, Auth: creds.Sources[i]}).Check(); err != nil {
 			return err
 		}
 	}
-	return transport.Remote{URL: s.pipeline.Spec.Output.URL, Auth: creds.Output}.Check()
+	return transport.Remote{URL: spec.Output.URL, Auth: creds.Output}.Check()
 }
 
 // open opens each repository once: sources with the same URL and credentials share it, and the output shares it with

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/test/gittest"
@@ -389,6 +390,27 @@ func TestUnusableKeyrings(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// TestKeysThatAPipelineDemandsAreThere: without them any commit would be accepted, and made.
+func TestKeysThatAPipelineDemandsAreThere(t *testing.T) {
+	t.Parallel()
+	for want, demand := range map[string]func(*pipeline.Pipeline){
+		"sources[0].verify: there is no key": func(p *pipeline.Pipeline) {
+			p.Spec.Sources[0].Verify = &pipeline.Verify{AllowedSignersFile: "allowed"}
+		},
+		"output.commit.signingKey: there is no key": func(p *pipeline.Pipeline) {
+			p.Spec.Output.Commit.SigningKeyEnv = "KEY"
+		},
+	} {
+		p := newGitLab(t).pipeline
+		p.Default()
+		demand(&p)
+		_, err := gitsync.New(p, gitsync.Credentials{}, gitsync.Options{CacheDir: t.TempDir()})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 

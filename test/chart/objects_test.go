@@ -193,6 +193,21 @@ func TestDefaultContainer(t *testing.T) {
 	})
 }
 
+// TestNullIsNothing: Helm drops values that are null, and Kubernetes fields that are.
+func TestNullIsNothing(t *testing.T) {
+	eachChart(t, func(t *testing.T, s subject) {
+		for _, values := range []string{"podAnnotations: null", "commonLabels: null\ncommonAnnotations: null",
+			"podLabels: null", "resources: null", "livenessProbe: null\nreadinessProbe: null", "affinity: null",
+			"terminationGracePeriodSeconds: null", "securityContext: {runAsUser: null, seccompProfile: null}",
+			"extraVolumes: [{name: tmp, emptyDir: null}, {name: s, secret: {secretName: s, items: null}}]"} {
+			files := s.render(t, release{isLenient: true}, s.with(t, values))
+			if n := len(of[*appsv1.Deployment](decode(t, manifests(files)))); n == 0 {
+				t.Errorf("%s: there is no Deployment", values)
+			}
+		}
+	})
+}
+
 func TestNames(t *testing.T) {
 	long := strings.Repeat("long-release-name-", 3)[:53]
 	values := parse(t, "rbac: {clusterWide: true}\nmetrics: {dashboard: {enabled: true}}")

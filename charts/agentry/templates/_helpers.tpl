@@ -56,23 +56,23 @@ extra.
 {{- $_ := set $ours "app.kubernetes.io/managed-by" .root.Release.Service }}
 {{- $_ := set $ours "app.kubernetes.io/version" (regexReplaceAll "[^A-Za-z0-9_.-]" (default .root.Chart.AppVersion .root.Values.image.tag) "-" | trunc 63 | trimAll "-_.") }}
 {{- $_ := set $ours "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_.") }}
-{{- mustMergeOverwrite (dict) .root.Values.commonLabels (default (dict) (get . "extra")) $ours | toYaml }}
+{{- mustMergeOverwrite (dict) (default (dict) .root.Values.commonLabels) (default (dict) (get . "extra")) $ours | toYaml }}
 {{- end }}
 
 {{/* Labels of pods, without those that change with each version of the chart and would restart pods needlessly. */}}
 {{- define "agentry.podLabels" -}}
 {{- $ours := include "agentry.selectorLabels" . | fromYaml }}
-{{- mustMergeOverwrite (dict) .root.Values.commonLabels (default (dict) (get . "extra")) $ours | toYaml }}
+{{- mustMergeOverwrite (dict) (default (dict) .root.Values.commonLabels) (default (dict) (get . "extra")) $ours | toYaml }}
 {{- end }}
 
 {{/* Annotations of pods. Takes root and container, which commands such as kubectl logs mean. */}}
 {{- define "agentry.podAnnotations" -}}
-{{- mustMergeOverwrite (dict "kubectl.kubernetes.io/default-container" .container) .root.Values.podAnnotations | toYaml }}
+{{- mustMergeOverwrite (dict "kubectl.kubernetes.io/default-container" .container) (default (dict) .root.Values.podAnnotations) | toYaml }}
 {{- end }}
 
 {{/* The field annotations, if there are any. Takes root and extra. */}}
 {{- define "agentry.annotations" -}}
-{{- with mustMergeOverwrite (dict) .root.Values.commonAnnotations (default (dict) (get . "extra")) }}
+{{- with mustMergeOverwrite (dict) (default (dict) .root.Values.commonAnnotations) (default (dict) (get . "extra")) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -104,7 +104,7 @@ annotations:
 
 {{/* Nine tenths of a memory limit in Mi or Gi, for GOMEMLIMIT; nothing for other units. Takes resources. */}}
 {{- define "agentry.goMemLimit" -}}
-{{- $limit := dig "limits" "memory" "" . | toString }}
+{{- $limit := dig "limits" "memory" "" (default (dict) .) | toString }}
 {{- if regexMatch "^[1-9][0-9]{0,5}(Mi|Gi)$" $limit }}
 {{- $mebibytes := regexFind "^[0-9]+" $limit | int64 }}
 {{- if hasSuffix "Gi" $limit }}{{ $mebibytes = mul $mebibytes 1024 }}{{ end }}
@@ -235,8 +235,8 @@ topologySpreadConstraints:
 {{- fail "metrics.serviceMonitor needs metrics.service.enabled: it selects that Service" }}
 {{- end }}
 {{- $now := now }}
-{{- $killed := mustDateModify (printf "%ds" (int64 .Values.terminationGracePeriodSeconds)) $now }}
-{{- if not ($killed.After (mustDateModify .Values.shutdownGrace $now)) }}
+{{- $killed := mustDateModify (printf "%ds" (default 30 .Values.terminationGracePeriodSeconds | int64)) $now }}
+{{- if not ($killed.After (mustDateModify (default "20s" .Values.shutdownGrace) $now)) }}
 {{- fail "terminationGracePeriodSeconds must be more than shutdownGrace: a replica that is killed earlier cannot end its passes" }}
 {{- end }}
 {{- range .Values.extraEnv }}

@@ -37,23 +37,23 @@ extra.
 {{- $_ := set $ours "app.kubernetes.io/managed-by" .root.Release.Service }}
 {{- $_ := set $ours "app.kubernetes.io/version" (regexReplaceAll "[^A-Za-z0-9_.-]" (default .root.Chart.AppVersion .root.Values.image.tag) "-" | trunc 63 | trimAll "-_.") }}
 {{- $_ := set $ours "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_.") }}
-{{- mustMergeOverwrite (dict) .root.Values.commonLabels (default (dict) (get . "extra")) $ours | toYaml }}
+{{- mustMergeOverwrite (dict) (default (dict) .root.Values.commonLabels) (default (dict) (get . "extra")) $ours | toYaml }}
 {{- end }}
 
 {{/* Labels of pods, without those that change with each version of the chart and would restart pods needlessly. */}}
 {{- define "sd-aggregator.podLabels" -}}
 {{- $ours := include "sd-aggregator.selectorLabels" . | fromYaml }}
-{{- mustMergeOverwrite (dict) .root.Values.commonLabels (default (dict) (get . "extra")) $ours | toYaml }}
+{{- mustMergeOverwrite (dict) (default (dict) .root.Values.commonLabels) (default (dict) (get . "extra")) $ours | toYaml }}
 {{- end }}
 
 {{/* Annotations of pods. Takes root and container, which commands such as kubectl logs mean. */}}
 {{- define "sd-aggregator.podAnnotations" -}}
-{{- mustMergeOverwrite (dict "kubectl.kubernetes.io/default-container" .container) .root.Values.podAnnotations | toYaml }}
+{{- mustMergeOverwrite (dict "kubectl.kubernetes.io/default-container" .container) (default (dict) .root.Values.podAnnotations) | toYaml }}
 {{- end }}
 
 {{/* The field annotations, if there are any. Takes root and extra. */}}
 {{- define "sd-aggregator.annotations" -}}
-{{- with mustMergeOverwrite (dict) .root.Values.commonAnnotations (default (dict) (get . "extra")) }}
+{{- with mustMergeOverwrite (dict) (default (dict) .root.Values.commonAnnotations) (default (dict) (get . "extra")) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -116,7 +116,7 @@ annotations:
 
 {{/* Nine tenths of a memory limit in Mi or Gi, for GOMEMLIMIT; nothing for other units. Takes resources. */}}
 {{- define "sd-aggregator.goMemLimit" -}}
-{{- $limit := dig "limits" "memory" "" . | toString }}
+{{- $limit := dig "limits" "memory" "" (default (dict) .) | toString }}
 {{- if regexMatch "^[1-9][0-9]{0,5}(Mi|Gi)$" $limit }}
 {{- $mebibytes := regexFind "^[0-9]+" $limit | int64 }}
 {{- if hasSuffix "Gi" $limit }}{{ $mebibytes = mul $mebibytes 1024 }}{{ end }}
@@ -206,6 +206,9 @@ topologySpreadConstraints:
 {{- $now := now }}
 {{- if (mustDateModify .Values.poll.timeout $now).After (mustDateModify .Values.poll.interval $now) }}
 {{- fail "poll.timeout must not be longer than poll.interval" }}
+{{- end }}
+{{- if or (not ((mustDateModify .Values.poll.timeout $now).After $now)) ((mustDateModify "1s" $now).After (mustDateModify .Values.poll.interval $now)) }}
+{{- fail "poll.timeout must be more than 0, and poll.interval 1s or more" }}
 {{- end }}
 {{- if and .Values.poll.tls.serverName (ne .Values.poll.scheme "https") }}
 {{- fail "poll.tls.serverName has no effect with http: set poll.scheme to https" }}

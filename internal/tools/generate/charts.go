@@ -139,6 +139,11 @@ func (d *definitions) into(schema []byte, pipeline *props) ([]byte, error) {
 	if err := json.Unmarshal(text, &values); err != nil {
 		return nil, err
 	}
+	for name, definition := range values["definitions"].(map[string]any) {
+		if typeName.MatchString(name) {
+			allowNull(definition)
+		}
+	}
 	text, err = json.MarshalIndent(values, "", "  ")
 	return append(text, '\n'), err
 }
@@ -164,4 +169,24 @@ func (d *definitions) complete(all map[string]any, part any) error {
 		}
 	}
 	return nil
+}
+
+// allowNull lets values be null wherever they have a type, which to Kubernetes is as if they were not there.
+func allowNull(schema any) {
+	switch at := schema.(type) {
+	case map[string]any:
+		if typ, is := at["type"].(string); is {
+			at["type"] = []string{typ, "null"}
+			if enum, is := at["enum"].([]any); is {
+				at["enum"] = append(enum, nil)
+			}
+		}
+		for _, inner := range at {
+			allowNull(inner)
+		}
+	case []any:
+		for _, inner := range at {
+			allowNull(inner)
+		}
+	}
 }

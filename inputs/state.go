@@ -76,7 +76,7 @@ func (s *search) readState() error {
 	return nil
 }
 
-// maxStateDepth limits how deep folders are in the one of the cluster's state: links can make them nest endlessly.
+// maxStateDepth limits how deep folders are in the one of the cluster's state.
 const maxStateDepth = 32
 
 func (s *search) readStateBelow(folder string, depth int) error {
@@ -87,7 +87,7 @@ func (s *search) readStateBelow(folder string, depth int) error {
 	if depth > maxStateDepth {
 		s.layout.state.report(diag.UnreadableFile, folder, 0,
 			fmt.Sprintf("is nested more than %d folders deep, so nothing in it is read", maxStateDepth),
-			"put it higher up, or remove the link that leads to a folder above itself")
+			"put its files higher up")
 		return nil
 	}
 	for _, e := range entries {
@@ -98,6 +98,11 @@ func (s *search) readStateBelow(folder string, depth int) error {
 			err = s.readStateBelow(name, depth+1)
 		case e.Name == APIVersionsFile, manifest.IsManifestPath(e.Name):
 			err = s.readStateFile(name)
+		default:
+			if _, isDir, _ := s.tree.Resolve(name); isDir {
+				s.layout.state.report(diag.SymlinkRefused, name, 0, "is a link to a folder, in which nothing is read",
+					"put the folder in its place")
+			}
 		}
 		if err != nil {
 			return err

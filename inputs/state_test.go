@@ -2,8 +2,10 @@ package inputs_test
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -71,21 +73,25 @@ func TestTheStateOfACluster(t *testing.T) {
 		"no data": {"ConfigMap", "-- state/vars.yaml --\n" + strings.Replace(vars, "data: {CLUSTER: prod}\n", "", 1),
 			"warning[flux-variable]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars has no data, so it " +
 				"gives no variable\n"},
-		"a broken file": {"ConfigMap", "-- state/vars.yaml --\n" + vars + "-- state/x.yaml --\na: {\n", "map[] prod\n"},
+		"a broken file":      {"ConfigMap", "-- state/vars.yaml --\n" + vars + "-- state/x.yaml --\na: {\n", "map[] prod\n"},
+		"a link to a folder": {"ConfigMap", "-- state/vars.yaml --\n" + vars, "map[] prod\n"},
 		"too many folders": {"ConfigMap", "-- state/vars.yaml --\n" + vars +
 			"-- state/" + strings.Repeat("x/", 33) + "vars.yaml --\n" + vars, "map[] prod\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			search := fluxSearch(archive(top+kustomization("apps", strings.Replace(substituting, "KIND", c.kind, 1))+
-				c.files), "clusters/prod")
+			files := archive(top + kustomization("apps", strings.Replace(substituting, "KIND", c.kind, 1)) + c.files)
+			if name == "a link to a folder" {
+				files["state/x"] = &fstest.MapFile{Data: []byte("../apps"), Mode: fs.ModeSymlink}
+			}
+			search := fluxSearch(files, "clusters/prod")
 			search.Cluster = "state"
 			got, layout := applied(t, search)
 			if !strings.Contains(got, c.want) {
 				t.Errorf("want %q in\n%s", c.want, got)
 			}
 			state := layout.State()
-			isBroken := name == "a broken file" || name == "too many folders"
+			isBroken := name == "a broken file" || name == "too many folders" || name == "a link to a folder"
 			if isBroken != (len(state.Diags) == 1) || !state.IsThere() ||
 				isBroken && !strings.HasPrefix(state.Diags[0].File, "state/x") {
 				t.Errorf("%v %v", state.IsThere(), state.Diags)

@@ -23,6 +23,8 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
+# Some targets install programs, which two cannot do at once.
+.NOTPARALLEL:
 .PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator argocd-plugin promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint modules generate demo bench bench-deps bench-go bench-sd soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
@@ -72,7 +74,7 @@ test: test-deps lint ## Check a change: lint, which vets too, and the tests that
 	TMPDIR=$$(test/tmpdir.sh) go test -short $(BESIDE) -timeout 10m ./...
 	go -C internal/tools/manual test -count=1 .
 
-# What the stages install comes first, for two of them cannot use apt-get at once.
+# What the stages install comes first, for some of them run side by side.
 test-all: test-deps prometheus-deps browser-deps ## Run every test and print how long each part took; CI runs this
 	@test/stages.sh lint race docs-test release-test+prometheus agentcheck+browser chart+operator+argocd-plugin+promoter e2e
 

@@ -153,7 +153,7 @@ func TestCredentialsThatRotate(t *testing.T) {
 	}
 	bad := s.as("three")
 	bad.Output.BearerToken = "too"
-	for _, creds := range []gitsync.Credentials{{}, bad,
+	for _, creds := range []gitsync.Credentials{{Sources: make([]transport.Auth, 2)}, bad,
 		{Sources: s.creds.Sources, Signing: signature.Key{Key: []byte("no key")}}} {
 		if err := syncer.SetCredentials(creds); err == nil {
 			t.Errorf("%v are credentials", len(creds.Sources))

@@ -147,6 +147,7 @@ func TestApplications(t *testing.T) {
 	to := func(source string) string {
 		return "destination: {namespace: shop}\nsource: {" + fleet + ", " + source + "}"
 	}
+	longest := strings.Repeat("r", 53) // which a release's name may be
 	for _, c := range []struct {
 		name, spec string
 		want       []string // names, or parts of texts
@@ -165,10 +166,10 @@ func TestApplications(t *testing.T) {
 		{"changes of files", to("path: written"), []string{"name: all-m-app\n"}},
 		{"a chart", to("path: chart"),
 			[]string{`{name: app, labels: {in: shop}}` + "|" + `"{\"port\":\"http\",\"team\":\"none\"}"`}},
-		{"with values", to(`path: chart, helm: {releaseName: r, namespace: own, kubeVersion: '1.30', valueFiles: [prod.yaml, /envs/a.yaml, absent.yaml], ignoreMissingValueFiles: true,
+		{"with values", to(`path: chart, helm: {releaseName: ` + longest + `, namespace: own, kubeVersion: '1.30', valueFiles: [prod.yaml, /envs/a.yaml, absent.yaml], ignoreMissingValueFiles: true,
 			valuesObject: {team: $ARGOCD_APP_NAME}, parameters: [{name: port, value: '8080'}, {name: text, value: '1', forceString: true}, {name: named, value: '${ARGOCD_APP_NAME}-a,b'}],
 			fileParameters: [{name: file, path: ../envs/z.yaml}]}`),
-			[]string{`{name: r, labels: {in: own}}` + "|" +
+			[]string{`{name: ` + longest + `, labels: {in: own}}` + "|" +
 				`"{\"env\":\"a\",\"file\":\"env: z\\n\",\"from\":\"chart\",\"list\":[\"a\"],\"named\":\"app-a,b\",\"port\":8080,\"team\":\"$ARGOCD_APP_NAME\",\"text\":\"1\"}"` + "|v1.30"}},
 		{"values as a text", to("path: chart, helm: {values: 'team: t'}"), []string{`\"team\":\"t\"`}},
 		{"all files of a pattern", to("path: chart, helm: {valueFiles: [/envs/**/*.yaml]}"), []string{`\"env\":\"c\"`}},

@@ -94,16 +94,13 @@ spec: {remoteWrite: [{url: "https://mimir.example.com/api/v1/push"}]}
 	git("add", ".")
 	git("commit", "--quiet", "--message=The first agent")
 
-	documents, _ := manifest.Documents(manifest.File{Path: "pipeline.yaml", Data: []byte(`
-apiVersion: agentry.dev/v1alpha1
-kind: Pipeline
-metadata: {name: prod}
-spec:
-  sources: [{url: "file://` + fleet + `", ref: {branch: main}}]
-  output: {branch: environments/prod}
-`)})
-	var p pipeline.Pipeline
-	if wrong := p.Read(documents[0]); len(wrong) > 0 {
+	p := pipeline.Pipeline{Spec: pipeline.Spec{
+		Sources: []pipeline.Source{{URL: "file://" + fleet, Ref: pipeline.Ref{Branch: "main"}}},
+		Output:  pipeline.Output{Branch: "environments/prod"},
+	}}
+	p.Metadata.Name = "prod"
+	p.Default()
+	if wrong := p.Validate(); len(wrong) > 0 {
 		fmt.Println(wrong)
 		return
 	}

@@ -109,10 +109,10 @@ func TestBombsAreRefused(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the kernel sets the limits on Linux only")
 	}
-	w := kustomizer.NewWorkers(kustomizer.Options{Limits: kustomizer.Limits{CPU: 2 * time.Second}})
+	w := kustomizer.NewWorkers(kustomizer.Options{Limits: kustomizer.Limits{CPU: time.Second}})
 	defer w.Close()
 	many := func(n int) string { return times(n, "---\n"+strings.Replace(monitor, "name: a", "name: m%d", 1)) }
-	const limit = "more than (2s of processor time|768 MiB of memory|64 MiB of objects)"
+	const limit = "more than (1s of processor time|768 MiB of memory|64 MiB of objects)"
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string // a pattern

@@ -33,18 +33,18 @@ func TestPlacesOfManyPatches(t *testing.T) {
 		return kustomize.Build(t.Context(), tree.New(t.Context(), in), kustomize.Request{Folder: "top"},
 			kustomize.Options{Kustomize: testworker.Kustomize(), Open: open})
 	}
-	docs, err := build(200, "buildMetadata: [managedByLabel]\n")
+	docs, err := build(90, "buildMetadata: [managedByLabel]\n")
 	if err != nil || len(docs) != 30 {
 		t.Fatalf("%d objects: %v", len(docs), err)
 	}
 	text := string(docs[3].Text)
-	if !strings.Contains(text, "jobLabel: v183") ||
+	if !strings.Contains(text, "jobLabel: v63") ||
 		!strings.Contains(text, "app.kubernetes.io/managed-by: kustomize-v5") ||
 		strings.Contains(text, "config.kubernetes.io") {
 		t.Errorf("built is\n%s", text)
 	}
 	for field, want := range map[string]string{"spec.endpoints[0].port": "top/a.yaml:28",
-		"spec.jobLabel": "top/kustomization.yaml:186"} {
+		"spec.jobLabel": "top/kustomization.yaml:66"} {
 		if file, line, _ := docs[3].Origin.Find(text, field); fmt.Sprint(file, ":", line) != want {
 			t.Errorf("%s is at %s:%d, want %s", field, file, line, want)
 		}

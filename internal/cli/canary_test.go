@@ -66,7 +66,11 @@ func (c *canaries) add(secret, part string) {
 // check fails if a secret is in a text.
 func (c *canaries) check(t *testing.T, where, text string) {
 	t.Helper()
+	lower := strings.ToLower(text)
 	for form, secret := range c.forms {
+		if !strings.Contains(text, form) && !strings.Contains(lower, form) {
+			continue
+		}
 		for line := range strings.Lines(text) {
 			if strings.Contains(line, form) || strings.Contains(strings.ToLower(line), form) {
 				t.Errorf("%s: %s got out: %s", where, secret, line)

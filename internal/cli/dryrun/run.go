@@ -39,7 +39,7 @@ type Run struct {
 	Report *gitsync.Report
 	// Notes say what the pass left out, for people.
 	Notes []string
-	// LeftOut are the URLs of sources that were not read.
+	// LeftOut are the sources that were not read: URL and ref.
 	LeftOut []string
 	// IsOne means that it was made for the only pipeline of the file, or the one that was asked for.
 	IsOne bool
@@ -231,37 +231,34 @@ func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Cred
 	} else if r.request.Offline {
 		r.note("held versions are left out: --offline")
 	}
-	var left []string
+	var left []int
 	spec := &r.Pipeline.Spec
 	for i, src := range spec.Sources {
 		if r.local(i) == nil && (options.Offline || r.notFetched(s, src.URL, c.Sources[i])) {
-			left = append(left, src.URL)
+			left = append(left, i)
+			r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s (%s)", src.URL, src.Ref.RepoRef()))
 		}
-	}
-	if len(left) == 0 {
-		return nil
 	}
 	if len(left) == len(spec.Sources) {
 		return command.Usagef("run it in a clone of the source, or name a folder with --source NAME=FOLDER",
 			"no source of pipeline %s is on this machine", r.Pipeline.Metadata.Name)
 	}
-	for _, url := range left {
-		r.note("the source %s is left out: it is not on this machine", url)
-		r.LeftOut = append(r.LeftOut, url)
-		i := slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool { return src.URL == url })
-		c.Sources = slices.Delete(slices.Clone(c.Sources), i, i+1)
-		if c.Verify != nil {
-			c.Verify = slices.Delete(slices.Clone(c.Verify), i, i+1)
-		}
-		r.leaveOut(i)
+	for _, i := range slices.Backward(left) {
+		r.leaveOut(i, c)
+	}
+	for _, src := range r.LeftOut {
+		r.note("the source %s is left out: it is not on this machine", src)
 	}
 	return nil
 }
 
 // leaveOut removes a source that is not read.
-func (r *Run) leaveOut(source int) {
-	spec := &r.Pipeline.Spec
-	spec.Sources = slices.Delete(slices.Clone(spec.Sources), source, source+1)
+func (r *Run) leaveOut(source int, c *gitsync.Credentials) {
+	r.Pipeline.Spec.Sources = slices.Delete(slices.Clone(r.Pipeline.Spec.Sources), source, source+1)
+	c.Sources = slices.Delete(slices.Clone(c.Sources), source, source+1)
+	if c.Verify != nil {
+		c.Verify = slices.Delete(slices.Clone(c.Verify), source, source+1)
+	}
 	for _, l := range r.locals {
 		if l.index > source {
 			l.index--

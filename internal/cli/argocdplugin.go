@@ -18,7 +18,6 @@ import (
 	"github.com/agentry-dev/agentry/internal/checkout"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/dryrun"
-	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // pluginTasks are what Argo CD asks of a plugin.
@@ -115,8 +114,8 @@ func (e Env) pluginRequest(flags *cli.Context) (r dryrun.Request, err error) {
 	if r.Options.CacheDir, err = cacheDir(flags.String("cache-dir")); err != nil {
 		return r, err
 	}
-	r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) {
-		spec := &p.Spec
+	r.Prepare = func(run *dryrun.Run, o *gitsync.Options) {
+		spec := &run.Pipeline.Spec
 		spec.DefaultNamespace = cmp.Or(spec.DefaultNamespace, variable("ARGOCD_APP_NAMESPACE"))
 		// Whoever writes to the repository must not choose where credentials go, nor what in this network is called.
 		spec.Charts.Repositories, spec.Build.Remotes, o.AllowPrivateCharts = nil, nil, false

@@ -23,7 +23,6 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 	"github.com/agentry-dev/agentry/internal/hierarchytest"
-	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 func checkCommand(env Env) command.Command {
@@ -60,8 +59,8 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 		}
 	}
 	runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty, func(r *dryrun.Request) {
-		r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) {
-			secrets := &p.Spec.Secrets // a change of inlined ones is a finding
+		r.Prepare = func(run *dryrun.Run, o *gitsync.Options) {
+			secrets := &run.Pipeline.Spec.Secrets // a change of inlined ones is a finding
 			o.NoDifference = !secrets.Allows(secretref.Plaintext) && !secrets.Seals()
 		}
 	})

@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -150,8 +153,14 @@ func compareSides(ctx context.Context, env Env, flags *cli.Context, sides *dryru
 			}
 		}
 	}
-	if len(rendered[0]) == 1 && len(rendered[1]) == 1 { // whatever they are called
-		rendered[0][0].pipeline = rendered[1][0].pipeline
+	left, err := pair(sides, &rendered)
+	if err != nil {
+		return nil, err
+	}
+	if flags.String("pipeline") == "" {
+		for _, name := range left {
+			fmt.Fprintf(env.Stderr, "%s is not compared: no pipeline writes it\n", name)
+		}
 	}
 	for _, name := range pipelinesOf(rendered[:]...) {
 		before, after := renderingOf(rendered[0], name), renderingOf(rendered[1], name)
@@ -167,11 +176,52 @@ func compareSides(ctx context.Context, env Env, flags *cli.Context, sides *dryru
 	return out, nil
 }
 
-// pipelinesOf returns the names of the pipelines on both sides. Rendered output is of all pipelines.
+// pair gives output that was rendered before the name of the pipeline that renders it on the other side: of the one
+// whose name, or whose output.path, its folder has. It removes and returns output without one.
+func pair(sides *dryrun.Sides, rendered *[2][]rendering) (left []string, err error) {
+	if len(rendered[0]) == 1 && len(rendered[1]) == 1 { // whatever they are called
+		rendered[0][0].pipeline = rendered[1][0].pipeline
+		return nil, nil
+	}
+	for i, side := range rendered {
+		other := rendered[1-i]
+		if len(side) == 0 || len(other) == 0 || !side[0].isOutput {
+			continue
+		}
+		name := sides.Each[i].Name
+		if side[0].pipeline == "" {
+			return nil, command.Usagef("name one with --pipeline, or a folder with the output of all",
+				"%s is the output of one pipeline, and it is compared with %d", name, len(other))
+		}
+		if other[0].isOutput { // by their folders
+			continue
+		}
+		rendered[i] = nil
+		for _, r := range side {
+			of := slices.IndexFunc(other, func(o rendering) bool { return r.pipeline == o.pipeline || r.pipeline == o.path })
+			if of < 0 {
+				left = append(left, path.Join(name, r.pipeline))
+				continue
+			}
+			r.pipeline = other[of].pipeline
+			rendered[i] = append(rendered[i], r)
+		}
+		if rendered[i] == nil {
+			hint := "name folders as pipelines, or as their output.path"
+			if sides.Each[i].Folder != "" {
+				hint = "name the folder of one, such as " + left[0]
+			}
+			return nil, command.Usagef(hint, "no folder in %s is the output of a pipeline that is rendered", name)
+		}
+	}
+	return left, nil
+}
+
+// pipelinesOf returns the names of the pipelines on both sides.
 func pipelinesOf(sides ...[]rendering) (names []string) {
 	for _, side := range sides {
 		for _, r := range side {
-			if !r.isOutput && !slices.Contains(names, r.pipeline) {
+			if !slices.Contains(names, r.pipeline) {
 				names = append(names, r.pipeline)
 			}
 		}
@@ -184,7 +234,7 @@ func pipelinesOf(sides ...[]rendering) (names []string) {
 
 // renderingOf returns the rendering of a pipeline on a side, or nothing.
 func renderingOf(side []rendering, pipeline string) rendering {
-	i := slices.IndexFunc(side, func(r rendering) bool { return r.isOutput || r.pipeline == pipeline })
+	i := slices.IndexFunc(side, func(r rendering) bool { return r.pipeline == pipeline })
 	if i < 0 {
 		return rendering{}
 	}
@@ -246,7 +296,8 @@ func nothingToCompare(args []string) error {
 // rendering is a side that is rendered, by one pipeline.
 type rendering struct {
 	pipeline string // empty without a pipeline file
-	isOutput bool   // it was rendered before, by whatever pipeline
+	path     string // output.path of the pipeline
+	isOutput bool   // it was rendered before, and pipeline is its folder, if there are several
 	units    []*generator.Unit
 	found    diag.List
 	errs     diag.List // those that are errors, and that there is nothing
@@ -261,9 +312,10 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 		return nil, nil, err
 	}
 	defer closed()
-	if files != nil && outdir.IsIn(files) {
-		units, err := outdir.Units(files)
-		return []rendering{{isOutput: true, units: units}}, nil, err
+	if files != nil {
+		if out, err = writtenIn(files); out != nil || err != nil {
+			return out, nil, err
+		}
 	}
 	paths, err := sides.Present(side)
 	if err != nil {
@@ -281,8 +333,8 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 		if r.BesideName = other.Name; !other.Commit.IsZero() {
 			r.Beside = other.Commit.String()
 		}
-		if other.Folder != "" && outdir.Is(other.Folder) {
-			r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) { *o = sealedAs(other.Folder, p, *o) }
+		if other.Folder != "" && outdir.Folders(os.DirFS(other.Folder)) != nil {
+			r.Prepare = func(run *dryrun.Run, o *gitsync.Options) { *o = sealedAs(other.Folder, run.Pipeline, *o) }
 		}
 	})
 	if err != nil {
@@ -298,7 +350,7 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 			}
 		}
 		if run.HasFile() {
-			r.pipeline = run.Pipeline.Metadata.Name
+			r.pipeline, r.path = run.Pipeline.Metadata.Name, run.Pipeline.Spec.Output.Path
 		}
 		if err := e.report(e.Stderr, runs, r.errs); err != nil {
 			return nil, nil, err
@@ -311,6 +363,23 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 	return out, madeBy(runs), nil
 }
 
+// writtenIn returns what agentry wrote before, by one pipeline or several. It is nothing if there is anything else to
+// read.
+func writtenIn(files fs.FS) (out []rendering, err error) {
+	for _, folder := range outdir.Folders(files) {
+		below, err := fs.Sub(files, folder)
+		if err != nil {
+			return nil, err
+		}
+		units, err := outdir.Units(below)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rendering{pipeline: strings.TrimPrefix(folder, "."), isOutput: true, units: units})
+	}
+	return out, nil
+}
+
 // errorsIn returns the findings that are errors.
 func errorsIn(found diag.List) diag.List {
 	return slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
@@ -321,6 +390,9 @@ func errorsIn(found diag.List) diag.List {
 func sealedAs(folder string, p *pipelinefile.Pipeline, options gitsync.Options) gitsync.Options {
 	if !p.Spec.Secrets.Seals() {
 		return options
+	}
+	if !outdir.Is(folder) { // it has a folder for each of several pipelines
+		folder = filepath.Join(folder, p.Metadata.Name)
 	}
 	options.ShowSecrets, options.Encrypt = false, true
 	options.Encrypted = func(name string) ([]byte, error) { return writtenBefore(folder, p.Spec.Output.Path, name) }

@@ -24,7 +24,6 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 	"github.com/agentry-dev/agentry/internal/outdir"
-	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 func renderCommand(env Env) command.Command {
@@ -65,9 +64,9 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	runs, done, err := env.dry(ctx, flags, paths, func(r *dryrun.Request) {
 		r.Options.Encrypt = true // as a pass would write it
 		if folder != "" {
-			r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) {
+			r.Prepare = func(run *dryrun.Run, o *gitsync.Options) {
 				o.Encrypted = func(name string) ([]byte, error) {
-					return writtenBefore(folder, p.Spec.Output.Path, name)
+					return writtenBefore(run.Folder(folder), run.Pipeline.Spec.Output.Path, name)
 				}
 			}
 		}
@@ -102,9 +101,9 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 			failed = command.ErrFindings
 			continue
 		}
-		into := folder
-		if !run.IsOne && folder != "" {
-			into = filepath.Join(folder, run.Pipeline.Metadata.Name)
+		into := ""
+		if folder != "" {
+			into = run.Folder(folder)
 		}
 		if err := env.write(run, into); err != nil {
 			return err

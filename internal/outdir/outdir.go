@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // Names in the folder. Flux, Argo CD and kubectl do not read files with their endings.
@@ -50,12 +52,47 @@ func (e *ForeignError) Error() string {
 
 // Is reports whether a folder was written by [Write], or is a checkout of an output branch, which has an inventory
 // instead of the list.
-func Is(folder string) bool { return IsIn(os.DirFS(folder)) }
+func Is(folder string) bool { return isIn(os.DirFS(folder), ".") }
 
-// IsIn reports whether files are what agentry wrote: see [Is].
-func IsIn(files fs.FS) bool {
+// maxDepth limits how deep folders with output are looked for: output.path has few parts.
+const maxDepth = 4
+
+// Folders returns the folders of files that agentry wrote: ".", or, if there is nothing else to read, the folders below
+// it, one for each of several pipelines. Otherwise there are none.
+func Folders(files fs.FS) []string {
+	found, _ := foldersIn(files, ".", maxDepth)
+	return found
+}
+
+// foldersIn returns the folders that agentry wrote, at or below a folder, unless there is something else.
+func foldersIn(files fs.FS, folder string, depth int) (found []string, ok bool) {
+	if isIn(files, folder) {
+		return []string{folder}, true
+	}
+	entries, err := fs.ReadDir(files, folder)
+	if err != nil || depth == 0 {
+		return nil, false // who reads it says why
+	}
+	for _, e := range entries {
+		name := path.Join(folder, e.Name())
+		switch {
+		case !e.IsDir() && manifest.IsManifestPath(e.Name()):
+			return nil, false
+		case e.IsDir() && !strings.HasPrefix(e.Name(), "."):
+			below, ok := foldersIn(files, name, depth-1)
+			if !ok {
+				return nil, false
+			}
+			found = append(found, below...)
+		}
+	}
+	return found, true
+}
+
+// isIn reports whether agentry wrote the files in a folder: see [Is].
+func isIn(files fs.FS, folder string) bool {
 	for _, name := range []string{listName, ".agentry/inventory"} {
-		info, err := fs.Stat(files, name)
+		info, err := fs.Stat(files, path.Join(folder, name))
 		if err == nil && info.Mode().IsRegular() {
 			return true
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -177,6 +178,27 @@ func TestIs(t *testing.T) {
 		}
 		if got := Is(folder); got != test.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestFolders(t *testing.T) {
+	t.Parallel()
+	one, two := "one/.agentry/rendered", "clusters/two/.agentry/inventory"
+	for name, c := range map[string]struct{ files, want []string }{
+		"the output of one pipeline": {[]string{".agentry/rendered", "one/agent.yaml"}, []string{"."}},
+		"of several":                 {[]string{one, two, "README.md", ".github/ci.yaml"}, []string{"clusters/two", "one"}},
+		"beside a manifest":          {[]string{one, two, "agent.yml"}, nil},
+		"beside one in a folder":     {[]string{one, two, "clusters/three/agent.json"}, nil},
+		"too deep":                   {[]string{one, "a/b/c/d/e/.agentry/rendered"}, nil},
+		"nothing":                    {},
+	} {
+		files := fstest.MapFS{}
+		for _, file := range c.files {
+			files[file] = &fstest.MapFile{}
+		}
+		if diff := cmp.Diff(c.want, Folders(files)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -51,8 +51,8 @@ type Request struct {
 	Flags bool
 	// Options are those of the passes that a command chooses.
 	Options gitsync.Options
-	// Prepare changes a pipeline before its pass, unless it is nil.
-	Prepare func(p *pipelinefile.Pipeline, o *gitsync.Options)
+	// Prepare changes the pipeline and the options of a run before its pass, unless it is nil.
+	Prepare func(r *Run, o *gitsync.Options)
 	// Skip reports whether a folder on disk is left out.
 	Skip func(folder string) bool
 	// Stdin is standard input.

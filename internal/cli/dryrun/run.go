@@ -168,7 +168,7 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	if r.request.Prepare != nil {
-		r.request.Prepare(r.Pipeline, &options)
+		r.request.Prepare(r, &options)
 	}
 	if len(r.locals) == len(r.Pipeline.Spec.Sources) {
 		options.RequestTimeout = cmp.Or(options.RequestTimeout, requestTimeout)
@@ -388,6 +388,14 @@ func (r *Run) String() string {
 		return "no pipeline file: " + how
 	}
 	return fmt.Sprintf("pipeline %s (%s): %s", r.Pipeline.Metadata.Name, r.file, how)
+}
+
+// Folder returns where in a folder the output of the run belongs: each of several pipelines has a folder of its own.
+func (r *Run) Folder(in string) string {
+	if r.IsOne {
+		return in
+	}
+	return filepath.Join(in, r.Pipeline.Metadata.Name)
 }
 
 // HasFile reports whether a pipeline file governed.

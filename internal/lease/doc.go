@@ -11,6 +11,10 @@
 // monotonic and the wall clock shows more time. So a process that was stopped, suspended or cut off notices it before
 // it writes anything, and before another one can have taken the Lease.
 //
+// A Lease that somebody deletes counts as unchanged for all who have read it, so its holder makes it again. A process
+// that starts at that moment has not, and takes it, as the first one of an installation does at once: the old holder
+// finds that out when it next reads the Lease.
+//
 // While the API server cannot be reached, the active process stays active: nobody else can take the Lease either.
 //
 // # Messages

@@ -198,14 +198,16 @@ func TestTheAPIServerIsAway(t *testing.T) {
 	})
 }
 
-// TestManualChangesOfTheLeaseAreHarmless: deleting or labelling the Lease changes nothing.
+// TestManualChangesOfTheLeaseAreHarmless: deleting or labelling the Lease changes nothing for processes that have read
+// it.
 func TestManualChangesOfTheLeaseAreHarmless(t *testing.T) {
 	play(t, func(t *testing.T, w *testbed) {
 		a := w.start("a", 0)
 		w.until("a is active", takeover, w.one(a))
-		w.start("b", 0)
+		b := w.start("b", 0)
+		w.until("b has read the Lease", time.Second, func() bool { return b.Status().Connected })
 		for range 20 {
-			w.run(time.Duration(w.random.IntN(3000)) * time.Millisecond)
+			w.run(3*time.Second + time.Duration(w.random.IntN(3000))*time.Millisecond) // b sees it again
 			w.mu.Lock()
 			w.lease = nil
 			w.mu.Unlock()

@@ -38,6 +38,8 @@ func NewRepoAt(t testing.TB, dir string) *Repo {
 	}
 	r.Git("init", "-q", "--bare", "--initial-branch=main", ".")
 	r.Git("config", "http.receivepack", "true")
+	r.Git("config", "user.name", "Ann") // for hooks, which do not have what [Env] sets
+	r.Git("config", "user.email", "ann@example.com")
 	return r
 }
 

@@ -123,61 +123,64 @@ with comments; with -o json or -o yaml they are one List.`,
 			if err != nil {
 				return err
 			}
-			printed := printRights
-			if flags.Bool("compare") {
-				printed = compareRights
-			}
 			runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty)
 			if err != nil {
 				return err
 			}
 			defer done()
-			for _, run := range runs {
-				err = cmp.Or(printed(env, format, run), err)
+			failed := verdict(dryrun.Findings(runs), false)
+			printed := env.printRights
+			if flags.Bool("compare") {
+				printed = env.compareRights
+			}
+			if err := printed(format, runs); err != nil {
+				return err
 			}
 			env.used(runs)
-			return err
+			return failed
 		},
 	}
 }
 
 // compareRights prints what the rights in the inputs lack for the pods of units, and what they allow without need.
-func compareRights(env Env, format string, run *dryrun.Run) error {
-	r := run.Report
-	var list diag.List
-	for _, d := range r.Diags {
-		if d.Code == diag.MissingPermission {
-			list = append(list, d)
+func (e Env) compareRights(format string, runs []*dryrun.Run) error {
+	for _, run := range runs {
+		r := run.Report
+		r.Diags = slices.DeleteFunc(slices.Clone(r.Diags), func(d diag.Diagnostic) bool {
+			return d.Code != diag.MissingPermission
+		})
+		if r.Set != nil {
+			r.Diags = append(r.Diags, run.Named(generator.UnneededRights(r.Set, unitsAfter(r)))...)
 		}
 	}
-	if r.Set != nil {
-		list = append(list, run.Named(generator.UnneededRights(r.Set, unitsAfter(r)))...)
-	}
-	if err := env.printer(format, nil).Print(env.Stdout, list); err != nil {
+	list := dryrun.Findings(runs)
+	if err := e.printer(format, nil).Print(e.Stdout, list); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Stderr, findings(list))
-	return verdict(r.Diags, false)
+	fmt.Fprintln(e.Stderr, findings(list))
+	return nil
 }
 
 // printRights prints what the pods of units need of the Kubernetes API.
-func printRights(env Env, format string, run *dryrun.Run) error {
-	units, set, found := unitsAfter(run.Report), run.Report.Set, run.Report.Diags
-	for _, u := range units {
-		if u.Paused {
-			fmt.Fprintf(env.Stderr, "without the rules of %s, which is not rendered: it is left unchanged\n", u.Name)
+func (e Env) printRights(format string, runs []*dryrun.Run) error {
+	var manifests strings.Builder
+	for _, run := range runs {
+		units, set := unitsAfter(run.Report), run.Report.Set
+		for _, u := range units {
+			if u.Paused {
+				fmt.Fprintf(e.Stderr, "without the rules of %s, which is not rendered: it is left unchanged\n", u.Name)
+			}
+		}
+		for _, a := range generator.Accounts(units) {
+			_, exists := set.Named()[a.ID]
+			manifests.WriteString(rbac.Manifests(a, exists))
 		}
 	}
-	var manifests strings.Builder
-	for _, a := range generator.Accounts(units) {
-		_, exists := set.Named()[a.ID]
-		manifests.WriteString(rbac.Manifests(a, exists))
-	}
-	if err := printManifests(env.Stdout, manifests.String(), format); err != nil {
+	if err := printManifests(e.Stdout, manifests.String(), format); err != nil {
 		return err
 	}
-	env.pointToCheck(found)
-	return verdict(found, false)
+	e.pointToCheck(dryrun.Findings(runs))
+	return nil
 }
 
 // printManifests prints manifests: as they are, or as one List.
@@ -237,13 +240,30 @@ func test(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 		return err
 	}
 	defer done()
-	var results []hierarchytest.Result
-	for _, run := range runs {
-		r, err := env.runTests(run)
+	rendered, err := env.rendered(runs)
+	if err != nil {
+		return err
+	}
+	results, hasTests := []hierarchytest.Result{}, false // not nil: no cases means that none fails
+	for _, run := range rendered {
+		tests, err := env.readTests(run.Report.Kept)
 		if err != nil {
 			return err
 		}
-		results = append(results, r...)
+		of, err := hierarchytest.Run(tests, run.Report.Set, &run.Whole)
+		if err != nil {
+			return err
+		}
+		if len(runs) > 1 {
+			for i := range of {
+				of[i].Pipeline = run.Pipeline.Metadata.Name
+			}
+		}
+		results, hasTests = append(results, of...), hasTests || len(tests) > 0
+	}
+	if !hasTests {
+		return command.Usagef("name the folder that has one; docs/testing.md shows how they are written",
+			"there is no %s", hierarchytest.Kind)
 	}
 	found := dryrun.Findings(runs)
 	switch {
@@ -267,19 +287,6 @@ func test(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	return verdict(found, false)
 }
 
-// runTests runs the tests in the sources of a pipeline against what a pass would render.
-func (e Env) runTests(run *dryrun.Run) ([]hierarchytest.Result, error) {
-	r := run.Report
-	if r.Set == nil { // the pass was refused before it rendered
-		return nil, cmp.Or(e.report(e.Stderr, []*dryrun.Run{run}, r.Diags), error(command.ErrFindings))
-	}
-	tests, err := e.readTests(r.Kept)
-	if err != nil {
-		return nil, err
-	}
-	return hierarchytest.Run(tests, r.Set, &run.Whole)
-}
-
 // readTests reads the tests in files. It prints what is wrong with them, and returns a usage error.
 func (e Env) readTests(files []manifest.File) (tests []hierarchytest.Test, err error) {
 	var found diag.List
@@ -288,12 +295,5 @@ func (e Env) readTests(files []manifest.File) (tests []hierarchytest.Test, err e
 		tests, found = append(tests, inFile...), append(found, wrong...)
 	}
 	found.Sort()
-	if err := e.configuration(found, files...); err != nil {
-		return nil, err
-	}
-	if len(tests) == 0 {
-		return nil, command.Usagef("name the folder that has one; docs/testing.md shows how they are written",
-			"there is no %s", hierarchytest.Kind)
-	}
-	return tests, nil
+	return tests, e.configuration(found, files...)
 }

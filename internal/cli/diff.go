@@ -69,10 +69,10 @@ not have, or has in another way. --with FIELD=VALUE does so for any field of the
 
 // comparison is the difference between two sides, of one pipeline.
 type comparison struct {
-	pipeline   string // empty without a pipeline file
-	difference *difference.Difference
-	errs       diag.List // of the newer side
-	failed     error     // a side has errors
+	pipeline   string                 // empty without a pipeline file
+	difference *difference.Difference // nil if a side was refused before it rendered
+	errs       diag.List              // of the newer side
+	failed     error                  // a side has errors
 }
 
 func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error {
@@ -121,7 +121,7 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 			if c.pipeline != "" && folder == "" {
 				into.about = append(into.about, "pipeline "+c.pipeline)
 			}
-			into.onlyUpdate = into.onlyUpdate && c.difference.IsEmpty() && len(c.errs) == 0
+			into.onlyUpdate = into.onlyUpdate && c.isEmpty() && len(c.errs) == 0
 		}
 		into.text = markdownOf(all)
 		if err := into.post(ctx, env.LookupEnv); err != nil {
@@ -129,7 +129,7 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 		}
 	}
 	for _, c := range all {
-		if c.failed != nil || flags.Bool("exit-code") && !c.difference.IsEmpty() {
+		if c.failed != nil || flags.Bool("exit-code") && !c.isEmpty() {
 			return command.ErrFindings
 		}
 	}
@@ -162,8 +162,13 @@ func compareSides(ctx context.Context, env Env, flags *cli.Context, sides *dryru
 			fmt.Fprintf(env.Stderr, "%s is not compared: no pipeline writes it\n", name)
 		}
 	}
-	for _, name := range pipelinesOf(rendered[:]...) {
+	names := pipelinesOf(rendered[:]...)
+	for _, name := range names {
 		before, after := renderingOf(rendered[0], name), renderingOf(rendered[1], name)
+		if before.isRefused || after.isRefused {
+			out = append(out, &comparison{pipeline: name, errs: after.errs, failed: command.ErrFindings})
+			continue
+		}
 		c := &comparison{pipeline: name, errs: after.errs, difference: generator.Compare(before.units, after.units),
 			failed: cmp.Or(verdict(before.errs, false), verdict(after.errs, false))}
 		if options.differ {
@@ -173,8 +178,19 @@ func compareSides(ctx context.Context, env Env, flags *cli.Context, sides *dryru
 		}
 		out = append(out, c)
 	}
-	return out, nil
+	return compared(out)
 }
+
+// compared refuses comparisons of which none was made. What is wrong has been printed.
+func compared(all []*comparison) ([]*comparison, error) {
+	if !slices.ContainsFunc(all, func(c *comparison) bool { return c.difference != nil }) {
+		return nil, command.ErrFindings
+	}
+	return all, nil
+}
+
+// isEmpty reports whether there is no difference, as far as it is known.
+func (c *comparison) isEmpty() bool { return c.difference == nil || c.difference.IsEmpty() }
 
 // pair gives output that was rendered before the name of the pipeline that renders it on the other side: of the one
 // whose name, or whose output.path, its folder has. It removes and returns output without one.
@@ -269,7 +285,7 @@ func compareBranch(ctx context.Context, env Env, flags *cli.Context, sides *dryr
 		}
 		switch {
 		case r.Refused != nil:
-			return nil, command.ErrFindings
+			c.difference, c.failed = nil, command.ErrFindings
 		case c.difference == nil && r.Output.Before == "":
 			c.difference = generator.Compare(nil, r.Rendered) // which a pass would not write, because of errors
 		case c.difference == nil:
@@ -278,7 +294,7 @@ func compareBranch(ctx context.Context, env Env, flags *cli.Context, sides *dryr
 		out = append(out, c)
 	}
 	env.used(runs)
-	return out, nil
+	return compared(out)
 }
 
 // nothingToCompare is the error for arguments that name less than two things.
@@ -298,10 +314,12 @@ type rendering struct {
 	pipeline string // empty without a pipeline file
 	path     string // output.path of the pipeline
 	isOutput bool   // it was rendered before, and pipeline is its folder, if there are several
-	units    []*generator.Unit
-	found    diag.List
-	errs     diag.List // those that are errors, and that there is nothing
-	named    func(diag.List) diag.List
+	// isRefused is whether the pass was refused before it rendered.
+	isRefused bool
+	units     []*generator.Unit
+	found     diag.List
+	errs      diag.List // those that are errors, and that there is nothing
+	named     func(diag.List) diag.List
 }
 
 // renderSide renders a side, prints the errors in it, and returns also by what it was made.
@@ -342,8 +360,8 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 	}
 	defer done()
 	for _, run := range runs {
-		r := rendering{units: run.Report.Rendered, found: run.Report.Diags, errs: errorsIn(run.Report.Diags),
-			named: run.Named}
+		r := rendering{isRefused: run.Report.Set == nil, units: run.Report.Rendered, found: run.Report.Diags,
+			errs: errorsIn(run.Report.Diags), named: run.Named}
 		for _, d := range r.found { // a misspelt folder must not look like a full deletion
 			if d.Severity != diag.Error && (d.Code == diag.EmptyInput || d.Code == diag.NoAgent) {
 				r.errs = append(r.errs, d)
@@ -354,9 +372,6 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 		}
 		if err := e.report(e.Stderr, runs, r.errs); err != nil {
 			return nil, nil, err
-		}
-		if run.Report.Set == nil { // it was refused before it rendered
-			return nil, nil, command.ErrFindings
 		}
 		out = append(out, r)
 	}
@@ -402,7 +417,7 @@ func sealedAs(folder string, p *pipelinefile.Pipeline, options gitsync.Options) 
 // ofPipeline is the difference of one of several pipelines, for programs.
 type ofPipeline struct {
 	Pipeline   string                 `json:"pipeline"`
-	Difference *difference.Difference `json:"difference"`
+	Difference *difference.Difference `json:"difference"` // null if it could not be rendered
 }
 
 func printDifferences(w io.Writer, all []*comparison, format string) error {
@@ -421,7 +436,10 @@ func printDifferences(w io.Writer, all []*comparison, format string) error {
 		return err
 	}
 	for i, c := range all {
-		text := c.difference.Text()
+		text := notCompared + "\n"
+		if c.difference != nil {
+			text = c.difference.Text()
+		}
 		if len(all) > 1 {
 			text = strings.Repeat("\n", min(i, 1)) + "pipeline " + diag.OneLine(c.pipeline) + ": " + text
 		}
@@ -431,6 +449,9 @@ func printDifferences(w io.Writer, all []*comparison, format string) error {
 	}
 	return nil
 }
+
+// notCompared is said of one of several pipelines.
+const notCompared = "not compared, because it could not be rendered"
 
 // markdownOf returns the text of a comment about all pipelines.
 func markdownOf(all []*comparison) string {
@@ -448,6 +469,11 @@ func markdownOf(all []*comparison) string {
 // markdown returns the text of a comment: the most important first, and what does not fit is counted.
 func markdown(d *difference.Difference, errs diag.List, limit int) string {
 	var b strings.Builder
+	if d == nil {
+		b.WriteString("**" + notCompared + "**\n")
+		forge.Findings(&b, errs, maxFindings)
+		return forge.Truncate(b.String(), limit)
+	}
 	b.WriteString("**" + d.Summary() + "**\n")
 	if len(errs) > 0 {
 		b.WriteString("\nObjects with an error are not compared.\n")

@@ -139,6 +139,16 @@ func (e Env) dry(ctx context.Context, flags *cli.Context, paths []string, set ..
 	return runs, done, nil
 }
 
+// rendered returns the runs of passes that rendered. A pass that was refused before takes no other one with it: what is
+// wrong counts among the findings. If there is no other one, it is printed and is the error.
+func (e Env) rendered(runs []*dryrun.Run) ([]*dryrun.Run, error) {
+	out := slices.DeleteFunc(slices.Clone(runs), func(run *dryrun.Run) bool { return run.Report.Explained == nil })
+	if len(out) > 0 {
+		return out, nil
+	}
+	return nil, cmp.Or(e.report(e.Stderr, runs, dryrun.Findings(runs)), error(command.ErrFindings))
+}
+
 // wrongFlag returns the usage error about a flag that sets a field of a pipeline to a wrong value, if there is one.
 func wrongFlag(flags *cli.Context, set []string, found diag.List) error {
 	for _, change := range set {

@@ -140,20 +140,17 @@ func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, f
 		return nil, err
 	}
 	defer done()
-	for _, run := range runs {
-		if run.Report.Explained == nil { // the pass was refused before it rendered
-			return nil, cmp.Or(env.report(env.Stderr, runs, run.Report.Diags), error(command.ErrFindings))
-		}
-	}
-	items, err := explainAll(runs, q)
+	rendered, err := env.rendered(runs)
 	if err != nil {
 		return nil, err
 	}
-	found.Items = items
+	if found.Items, err = explainAll(rendered, q); err != nil {
+		return nil, err
+	}
 	all := dryrun.Findings(runs)
 	env.pointToCheck(all)
 	env.used(runs)
-	if !haveAgent(runs) && slices.ContainsFunc(found.Items, isMissed) {
+	if !haveAgent(rendered) && slices.ContainsFunc(found.Items, isMissed) {
 		fmt.Fprintln(env.Stderr, withoutAgent("explain", q))
 	}
 	return verdict(all, false), nil

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,12 +66,11 @@ func printTargets(ctx context.Context, env Env, flags *cli.Context, args []strin
 		return err
 	}
 	defer done()
-	for _, run := range runs {
-		if run.Report.Explained == nil { // the pass was refused before it rendered
-			return cmp.Or(env.report(env.Stderr, runs, run.Report.Diags), error(command.ErrFindings))
-		}
+	rendered, err := env.rendered(runs)
+	if err != nil {
+		return err
 	}
-	jobs, chosen, unknown, err := scrapeJobs(runs, references)
+	jobs, chosen, unknown, err := scrapeJobs(rendered, references)
 	if err != nil {
 		return err
 	}
@@ -103,7 +101,7 @@ func printTargets(ctx context.Context, env Env, flags *cli.Context, args []strin
 	found := dryrun.Findings(runs)
 	env.pointToCheck(found)
 	env.used(runs)
-	if len(report.Jobs) == 0 && !haveAgent(runs) {
+	if len(report.Jobs) == 0 && !haveAgent(rendered) {
 		fmt.Fprintln(env.Stderr, withoutAgent("targets", question{references: references, paths: paths}))
 	}
 	if len(report.Unread) > 0 {

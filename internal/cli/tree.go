@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/cli/dryrun"
@@ -50,29 +50,30 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 		return err
 	}
 	defer done()
+	rendered, err := env.rendered(runs)
+	if err != nil {
+		return err
+	}
 	failed := verdict(dryrun.Findings(runs), false)
-	for i, run := range runs {
+	forests := make([]forest, len(rendered))
+	for i, run := range rendered {
 		r := run.Report
-		if r.Set == nil { // the pass was refused before it rendered
-			return cmp.Or(env.report(env.Stderr, runs, r.Diags), error(command.ErrFindings))
-		}
-		if len(runs) > 1 && format == command.Text {
-			fmt.Fprintf(env.Stdout, "%spipeline %s\n\n", strings.Repeat("\n", min(i, 1)), run.Pipeline.Metadata.Name)
-		}
 		keep := func(manifest.ID) bool { return true }
 		if run.IsNarrow() {
 			keep = run.Has
 		}
-		forest := display.NewForest(*r.Explained, run.Whole.Hierarchies, r.Held, r.Units).Only(keep)
-		if err := env.printForest(forest, onlyNodes(explain.New(*r.Explained).Tree(), keep), format); err != nil {
-			return err
-		}
+		forests[i] = forest{run.Pipeline.Metadata.Name,
+			display.NewForest(*r.Explained, run.Whole.Hierarchies, r.Held, r.Units).Only(keep),
+			onlyNodes(explain.New(*r.Explained).Tree(), keep)}
 		if r.Ready().Status != metav1.ConditionTrue {
 			failed = command.ErrFindings
 		}
-		if len(runs) == 1 && run.IsNarrow() && forest.IsEmpty() {
-			fmt.Fprintf(env.Stderr, "nothing in %s is part of a hierarchy\n", strings.Join(paths, ", "))
-		}
+	}
+	if err := env.printForests(forests, len(runs) > 1, format); err != nil {
+		return err
+	}
+	if len(runs) == 1 && runs[0].IsNarrow() && forests[0].IsEmpty() {
+		fmt.Fprintf(env.Stderr, "nothing in %s is part of a hierarchy\n", strings.Join(paths, ", "))
 	}
 	env.pointToCheck(dryrun.Findings(runs))
 	env.used(runs)
@@ -99,15 +100,44 @@ func onlyNodes(nodes []*explain.Node, keep func(manifest.ID) bool) (out []*expla
 	return out
 }
 
-// printForest prints the hierarchies of a render, or draws them.
-func (e Env) printForest(f display.Forest, roots []*explain.Node, format string) error {
+// forest are the hierarchies of a pipeline.
+type forest struct {
+	Pipeline string `json:"pipeline"`
+	display.Forest
+	roots []*explain.Node // of its picture
+}
+
+// printForests prints or draws the hierarchies of a pipeline, or of one of several or all of them, with their names.
+func (e Env) printForests(all []forest, isOfSeveral bool, format string) error {
 	switch {
 	case format == "svg":
-		return picture.SVG(e.Stdout, "The hierarchies of agentry tree", roots, nil, true)
+		return picture.SVG(e.Stdout, "The hierarchies of agentry tree", rootsOf(all, isOfSeveral), nil, true)
 	case format == "dot":
-		return picture.DOT(e.Stdout, roots, nil)
+		return picture.DOT(e.Stdout, rootsOf(all, isOfSeveral), nil)
+	case command.IsData(format) && isOfSeveral:
+		return command.WriteData(e.Stdout, format, all)
 	case command.IsData(format):
-		return command.WriteData(e.Stdout, format, f)
+		return command.WriteData(e.Stdout, format, all[0].Forest)
 	}
-	return f.WriteText(e.Stdout, e.colored(e.Stdout))
+	for i, f := range all {
+		if isOfSeveral {
+			fmt.Fprintf(e.Stdout, "%spipeline %s\n\n", strings.Repeat("\n", min(i, 1)), f.Pipeline)
+		}
+		if err := f.WriteText(e.Stdout, e.colored(e.Stdout)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rootsOf returns the roots of a picture of hierarchies: of several pipelines, the pipelines.
+func rootsOf(all []forest, isOfSeveral bool) (roots []*explain.Node) {
+	for _, f := range all {
+		if !isOfSeveral {
+			return f.roots
+		}
+		roots = append(roots, &explain.Node{Object: explain.Object{Kind: pipeline.Kind, Name: f.Pipeline},
+			State: explain.Rendered, Children: f.roots})
+	}
+	return roots
 }

@@ -26,12 +26,20 @@ func Text(w io.Writer, results []Result) error {
 		if len(r.Problems) == 0 {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "%s:%d: FAIL %s: %s\n%s", diag.Plain(r.File), r.Line, diag.Plain(r.Test),
+		if _, err := fmt.Fprintf(w, "%s:%d: FAIL %s: %s\n%s", diag.Plain(r.File), r.Line, diag.Plain(r.suite()),
 			diag.Plain(r.Case), r.text()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// suite names the test, and the pipeline if there are several.
+func (r Result) suite() string {
+	if r.Pipeline == "" {
+		return r.Test
+	}
+	return r.Test + " (pipeline " + r.Pipeline + ")"
 }
 
 // text returns the problems, where - marks an expected line that was not found, and + a found line that was not
@@ -85,10 +93,10 @@ type (
 func JUnit(w io.Writer, results []Result) error {
 	all := junitSuites{Tests: len(results), Failures: Failed(results)}
 	for i := 0; i < len(results); {
-		suite := junitSuite{Name: results[i].Test}
-		for first := results[i]; i < len(results) && results[i].Test == first.Test &&
+		suite := junitSuite{Name: results[i].suite()}
+		for first := results[i]; i < len(results) && results[i].suite() == first.suite() &&
 			results[i].File == first.File; i++ {
-			c := junitCase{Name: results[i].Case, Class: first.Test, File: first.File, Line: results[i].Line}
+			c := junitCase{Name: results[i].Case, Class: suite.Name, File: first.File, Line: results[i].Line}
 			if len(results[i].Problems) > 0 {
 				suite.Failures++
 				c.Failure = &junitFailure{Message: results[i].Problems[0].About, Text: results[i].text()}

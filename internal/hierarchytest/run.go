@@ -16,6 +16,9 @@ import (
 
 // Result is the result of one case.
 type Result struct {
+	// Pipeline is set if there are several.
+	Pipeline string `json:"pipeline,omitempty"`
+
 	Test string `json:"test"`
 	Case string `json:"case"`
 	File string `json:"file"`

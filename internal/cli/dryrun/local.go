@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/internal/checkout"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // local is what is read from this machine in place of a source.
@@ -107,12 +108,17 @@ func (w *workTree) standsFor(spec *pipeline.Spec) []int {
 	return slices.DeleteFunc(found, func(i int) bool { return spec.Sources[i].Ref != ref })
 }
 
-// onlySource returns the tree that stands in for the only source of a pipeline whose file is in a work tree: the work
-// tree, or else the folder of the file, whichever has paths of the source. A file that is named needs to be in a
+// onlySource returns the tree that stands in for the only source of the pipelines in a file that is in a work tree: the
+// work tree, or else the folder of the file, whichever has paths of the source. A file that is named needs to be in a
 // repository: it can be about any other one.
 func (s *session) onlySource(w *workTree, src pipeline.Source) *workTree {
 	folder := s.folder()
-	if !within(w.top, folder) || !w.isRepo && s.File != "" {
+	hasOther := slices.ContainsFunc(s.inFile, func(p *pipelinefile.Pipeline) bool {
+		return slices.ContainsFunc(p.Spec.Sources, func(other pipeline.Source) bool {
+			return pipeline.RepositoryAddress(other.URL) != pipeline.RepositoryAddress(src.URL)
+		})
+	})
+	if hasOther || !within(w.top, folder) || !w.isRepo && s.File != "" {
 		return nil
 	}
 	if w.isRepo && w.hasAny(src.Paths) {

@@ -50,6 +50,7 @@ type Run struct {
 	file    string      // the pipeline file; empty: there is none
 	trees   []*workTree // that the paths are in
 	offline bool
+	isAway  bool // no source is on this machine
 	locals  []*local
 }
 
@@ -65,16 +66,22 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 			s.close()
 		}
 	}()
+	var away []string // pipelines of which no source is on this machine
 	for _, p := range s.fleet {
 		run := &Run{Pipeline: p, request: &s.Request, trees: s.trees, Notes: slices.Clone(s.notes),
 			IsOne: len(s.fleet) == 1}
 		if s.file != "" {
 			run.file = p.File()
 		}
-		if err := run.pass(ctx, s); err != nil {
+		err := run.pass(ctx, s)
+		switch {
+		case run.isAway && len(away) < len(s.fleet)-1:
+			away = append(away, p.Metadata.Name)
+		case err != nil:
 			return nil, nil, err
+		default:
+			runs = append(runs, run)
 		}
-		runs = append(runs, run)
 	}
 	if runs, err = s.concerned(runs); err != nil {
 		return nil, nil, err
@@ -84,6 +91,9 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 	}
 	spareSelected(runs)
 	noteUnread(runs, s.Sources)
+	for _, name := range away {
+		runs[0].note("pipeline %s is left out: no source of it is on this machine", name)
+	}
 	return runs, s.close, nil
 }
 
@@ -239,7 +249,7 @@ func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Cred
 			r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s (%s)", src.URL, src.Ref.RepoRef()))
 		}
 	}
-	if len(left) == len(spec.Sources) {
+	if r.isAway = len(left) == len(spec.Sources); r.isAway {
 		return command.Usagef("run it in a clone of the source, or name a folder with --source NAME=FOLDER",
 			"no source of pipeline %s is on this machine", r.Pipeline.Metadata.Name)
 	}

@@ -32,10 +32,11 @@ type session struct {
 	trees []*workTree // that the paths are in; without paths the one of the pipeline file
 	// memory is standard input, or the files of the request.
 	memory *checkout.Files
-	file   string // the pipeline file that governs; empty: there is none
-	text   []byte // of a file that only one of two compared revisions has
-	fleet  []*pipelinefile.Pipeline
-	notes  []string // about the pipelines, for people
+	file   string                   // the pipeline file that governs; empty: there is none
+	text   []byte                   // of a file that only one of two compared revisions has
+	inFile []*pipelinefile.Pipeline // as they are written
+	fleet  []*pipelinefile.Pipeline // what of it is asked for, with forEach expanded
+	notes  []string                 // about the pipelines, for people
 
 	folders map[string]*workTree // in the trees, that are trees of their own
 	opened  map[*workTree]local  // what was opened
@@ -391,6 +392,7 @@ func (s *session) fromFile(ctx context.Context) ([]*pipelinefile.Pipeline, error
 	if err != nil {
 		return nil, err
 	}
+	s.inFile = fleet
 	if p := named(fleet, s.Pipeline); p != nil && p.Spec.ForEach == "" {
 		return []*pipelinefile.Pipeline{p}, nil
 	}

@@ -109,7 +109,7 @@ func (e Env) pluginRequest(flags *cli.Context) (r dryrun.Request, err error) {
 		return r, command.Usagef("docs/doors.md says what an Application can set", "%v", err)
 	}
 	r = dryrun.Request{Paths: []string{"."}, Build: parameters.Build, Pipeline: parameters.Pipeline, Offline: true,
-		Getenv: e.LookupEnv, Set: append(parameters.Set, flags.StringSlice("set")...)}
+		All: true, Getenv: e.LookupEnv, Set: append(parameters.Set, flags.StringSlice("set")...)}
 	r.Options.Version = buildVersion()
 	if r.Options.CacheDir, err = cacheDir(flags.String("cache-dir")); err != nil {
 		return r, err

@@ -62,7 +62,7 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 		folder = ""
 	}
 	runs, done, err := env.dry(ctx, flags, paths, func(r *dryrun.Request) {
-		r.Options.Encrypt = true // as a pass would write it
+		r.All, r.Options.Encrypt = true, true // as a pass would write it
 		if folder != "" {
 			r.Prepare = func(run *dryrun.Run, o *gitsync.Options) {
 				o.Encrypted = func(name string) ([]byte, error) {

@@ -108,17 +108,19 @@ func (w *workTree) standsFor(spec *pipeline.Spec) []int {
 	return slices.DeleteFunc(found, func(i int) bool { return spec.Sources[i].Ref != ref })
 }
 
-// onlySource returns the tree that stands in for the only source of the pipelines in a file that is in a work tree: the
-// work tree, or else the folder of the file, whichever has paths of the source. A file that is named needs to be in a
-// repository: it can be about any other one.
+// onlySource returns the tree that stands in for the only source of the pipelines in a file, or of the one that was
+// chosen, if the file is in a work tree: the work tree, or else the folder of the file, whichever has paths of the
+// source. A file that is named needs to be in a repository: it can be about any other one. A repository that is the
+// source of another pipeline in the file is no other one's.
 func (s *session) onlySource(w *workTree, src pipeline.Source) *workTree {
 	folder := s.folder()
-	hasOther := slices.ContainsFunc(s.inFile, func(p *pipelinefile.Pipeline) bool {
-		return slices.ContainsFunc(p.Spec.Sources, func(other pipeline.Source) bool {
-			return pipeline.RepositoryAddress(other.URL) != pipeline.RepositoryAddress(src.URL)
-		})
+	isOfOther := slices.ContainsFunc(s.inFile, func(p *pipelinefile.Pipeline) bool {
+		return len(w.standsFor(&p.Spec)) > 0 || s.Pipeline == "" &&
+			slices.ContainsFunc(p.Spec.Sources, func(other pipeline.Source) bool {
+				return pipeline.RepositoryAddress(other.URL) != pipeline.RepositoryAddress(src.URL)
+			})
 	})
-	if hasOther || !within(w.top, folder) || !w.isRepo && s.File != "" {
+	if isOfOther || !within(w.top, folder) || !w.isRepo && s.File != "" {
 		return nil
 	}
 	if w.isRepo && w.hasAny(src.Paths) {

@@ -75,7 +75,7 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 		}
 		err := run.pass(ctx, s)
 		switch {
-		case run.isAway && len(away) < len(s.fleet)-1:
+		case run.isAway && !s.All && len(away) < len(s.fleet)-1:
 			away = append(away, p.Metadata.Name)
 		case err != nil:
 			return nil, nil, err

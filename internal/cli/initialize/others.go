@@ -40,8 +40,11 @@ func findOthers(top string) (o others, err error) {
 		case !d.Type().IsRegular() || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)):
 			return nil
 		}
+		if info, err := d.Info(); err != nil || info.Size() > pipelinefile.MaxFileBytes {
+			return nil //nolint:nilerr // as above
+		}
 		text, err := fs.ReadFile(os.DirFS(top), name)
-		if err != nil || len(text) > pipelinefile.MaxFileBytes || !bytes.Contains(text, []byte(pipeline.APIVersion)) {
+		if err != nil || !bytes.Contains(text, []byte(pipeline.APIVersion)) {
 			return nil //nolint:nilerr // as above
 		}
 		if found, wrong := pipelinefile.Parse(name, text); !wrong.HasErrors() {

@@ -144,12 +144,13 @@ with comments; with -o json or -o yaml they are one List.`,
 
 // compareRights prints what the rights in the inputs lack for the pods of units, and what they allow without need.
 func (e Env) compareRights(format string, runs []*dryrun.Run) error {
+	all := dryrun.Findings(runs)
 	for _, run := range runs {
 		r := run.Report
 		r.Diags = slices.DeleteFunc(slices.Clone(r.Diags), func(d diag.Diagnostic) bool {
 			return d.Code != diag.MissingPermission
 		})
-		if r.Set != nil {
+		if run.IsRendered() {
 			r.Diags = append(r.Diags, run.Named(generator.UnneededRights(r.Set, unitsAfter(r)))...)
 		}
 	}
@@ -157,24 +158,33 @@ func (e Env) compareRights(format string, runs []*dryrun.Run) error {
 	if err := e.printer(format, nil).Print(e.Stdout, list); err != nil {
 		return err
 	}
-	fmt.Fprintln(e.Stderr, findings(list))
+	if fmt.Fprintln(e.Stderr, findings(list)); all.HasErrors() && !list.HasErrors() {
+		e.pointToCheck(all)
+	}
 	return nil
 }
 
-// printRights prints what the pods of units need of the Kubernetes API.
+// printRights prints what the pods of units need of the Kubernetes API. Pipelines can share a ServiceAccount.
 func (e Env) printRights(format string, runs []*dryrun.Run) error {
-	var manifests strings.Builder
+	var units []*generator.Unit
 	for _, run := range runs {
-		units, set := unitsAfter(run.Report), run.Report.Set
-		for _, u := range units {
-			if u.Paused {
-				fmt.Fprintf(e.Stderr, "without the rules of %s, which is not rendered: it is left unchanged\n", u.Name)
+		units = append(units, unitsAfter(run.Report)...)
+	}
+	for _, u := range units {
+		if u.Paused {
+			fmt.Fprintf(e.Stderr, "without the rules of %s, which is not rendered: it is left unchanged\n", u.Name)
+		}
+	}
+	var manifests strings.Builder
+	for _, a := range generator.Accounts(units) {
+		exists := slices.ContainsFunc(runs, func(run *dryrun.Run) bool {
+			if !run.IsRendered() {
+				return false
 			}
-		}
-		for _, a := range generator.Accounts(units) {
-			_, exists := set.Named()[a.ID]
-			manifests.WriteString(rbac.Manifests(a, exists))
-		}
+			_, isNamed := run.Report.Set.Named()[a.ID]
+			return isNamed
+		})
+		manifests.WriteString(rbac.Manifests(a, exists))
 	}
 	if err := printManifests(e.Stdout, manifests.String(), format); err != nil {
 		return err

@@ -37,7 +37,7 @@ func completionSources(ctx context.Context, e Env) completion.Sources {
 			defer done()
 			var out []string
 			for _, run := range runs {
-				if run.Report.Set == nil {
+				if !run.IsRendered() {
 					continue
 				}
 				for _, o := range run.Report.Set.All() {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -70,7 +69,8 @@ not have, or has in another way. --with FIELD=VALUE does so for any field of the
 // comparison is the difference between two sides, of one pipeline.
 type comparison struct {
 	pipeline   string                 // empty without a pipeline file
-	difference *difference.Difference // nil if a side was refused before it rendered
+	difference *difference.Difference // nil: it is not compared
+	why        string                 // it is not compared
 	errs       diag.List              // of the newer side
 	failed     error                  // a side has errors
 }
@@ -153,20 +153,26 @@ func compareSides(ctx context.Context, env Env, flags *cli.Context, sides *dryru
 			}
 		}
 	}
-	left, err := pair(sides, &rendered)
+	left, err := pair(sides, &rendered, flags.String("pipeline"))
 	if err != nil {
 		return nil, err
 	}
 	if flags.String("pipeline") == "" {
 		for _, name := range left {
-			fmt.Fprintf(env.Stderr, "%s is not compared: no pipeline writes it\n", name)
+			fmt.Fprintf(env.Stderr, "%s is not compared: no pipeline that is rendered writes it\n", diag.OneLine(name))
 		}
 	}
-	names := pipelinesOf(rendered[:]...)
-	for _, name := range names {
+	for _, name := range pipelinesOf(rendered[:]...) {
 		before, after := renderingOf(rendered[0], name), renderingOf(rendered[1], name)
 		if before.isRefused || after.isRefused {
-			out = append(out, &comparison{pipeline: name, errs: after.errs, failed: command.ErrFindings})
+			out = append(out, &comparison{pipeline: name, errs: after.errs, why: "it could not be rendered",
+				failed: command.ErrFindings})
+			continue
+		}
+		if before.isAway || after.isAway {
+			if before.units != nil || after.units != nil { // on the other side it is there
+				out = append(out, &comparison{pipeline: name, why: "no source of it is on this machine"})
+			}
 			continue
 		}
 		c := &comparison{pipeline: name, errs: after.errs, difference: generator.Compare(before.units, after.units),
@@ -192,34 +198,49 @@ func compared(all []*comparison) ([]*comparison, error) {
 // isEmpty reports whether there is no difference, as far as it is known.
 func (c *comparison) isEmpty() bool { return c.difference == nil || c.difference.IsEmpty() }
 
-// pair gives output that was rendered before the name of the pipeline that renders it on the other side: of the one
-// whose name, or whose output.path, its folder has. It removes and returns output without one.
-func pair(sides *dryrun.Sides, rendered *[2][]rendering) (left []string, err error) {
-	if len(rendered[0]) == 1 && len(rendered[1]) == 1 { // whatever they are called
-		rendered[0][0].pipeline = rendered[1][0].pipeline
-		return nil, nil
+// pair gives what is compared with the rendering of a pipeline the name of that pipeline. What is alone on both sides
+// is compared, whatever it is called. Output in folders is of the pipelines that write to them: it removes and returns
+// what is of none. Of the output of several pipelines on both sides, only that of the chosen one counts, if one is.
+func pair(sides *dryrun.Sides, rendered *[2][]rendering, chosen string) (left []string, err error) {
+	for i, side := range rendered {
+		other := rendered[1-i]
+		switch {
+		case len(side) != 1 || len(other) == 0 || side[0].folder != "":
+			continue
+		case len(other) == 1 && (other[0].folder == "" || side[0].isOutput):
+			rendered[i][0].pipeline = other[0].pipeline
+			return nil, nil
+		case side[0].isOutput:
+			return nil, command.Usagef("name one with --pipeline, or a folder with the output of all",
+				"%s is the output of one pipeline, and it is compared with %d", sides.Each[i].Name, len(other))
+		case side[0].pipeline == "" && !other[0].isOutput:
+			return nil, command.Usagef("name one with --pipeline",
+				"%s is rendered without a pipeline file, and it is compared with %d pipelines", sides.Each[i].Name,
+				len(other))
+		}
 	}
 	for i, side := range rendered {
 		other := rendered[1-i]
-		if len(side) == 0 || len(other) == 0 || !side[0].isOutput {
-			continue
-		}
-		name := sides.Each[i].Name
-		if side[0].pipeline == "" {
-			return nil, command.Usagef("name one with --pipeline, or a folder with the output of all",
-				"%s is the output of one pipeline, and it is compared with %d", name, len(other))
-		}
-		if other[0].isOutput { // by their folders
+		if len(side) == 0 || !side[0].isOutput {
 			continue
 		}
 		rendered[i] = nil
 		for _, r := range side {
-			of := slices.IndexFunc(other, func(o rendering) bool { return r.pipeline == o.pipeline || r.pipeline == o.path })
-			if of < 0 {
-				left = append(left, path.Join(name, r.pipeline))
+			of := r.folder
+			if len(other) > 0 && !other[0].isOutput {
+				of = ""
+				for _, o := range other {
+					if isFolderOf(r.folder, o.pipeline, o.path) {
+						of = o.pipeline
+					}
+				}
+			} else if chosen != "" && chosen != r.folder {
+				of = ""
+			}
+			if r.pipeline = of; of == "" {
+				left = append(left, path.Join(sides.Each[i].Name, r.folder))
 				continue
 			}
-			r.pipeline = other[of].pipeline
 			rendered[i] = append(rendered[i], r)
 		}
 		if rendered[i] == nil {
@@ -227,10 +248,16 @@ func pair(sides *dryrun.Sides, rendered *[2][]rendering) (left []string, err err
 			if sides.Each[i].Folder != "" {
 				hint = "name the folder of one, such as " + left[0]
 			}
-			return nil, command.Usagef(hint, "no folder in %s is the output of a pipeline that is rendered", name)
+			return nil, command.Usagef(hint, "no folder in %s is the output of a pipeline that is compared",
+				sides.Each[i].Name)
 		}
 	}
 	return left, nil
+}
+
+// isFolderOf reports whether a folder beside others is where a pipeline writes.
+func isFolderOf(folder, pipeline, outputPath string) bool {
+	return folder == pipeline || folder == outputPath
 }
 
 // pipelinesOf returns the names of the pipelines on both sides.
@@ -267,12 +294,18 @@ func compareBranch(ctx context.Context, env Env, flags *cli.Context, sides *dryr
 		return nil, err
 	}
 	defer done()
+	if err := env.report(env.Stderr, runs, errorsIn(dryrun.Findings(runs))); err != nil {
+		return nil, err
+	}
 	for _, run := range runs {
 		r := run.Report
 		if !run.HasFile() {
 			return nil, nothingToCompare(sides.Paths)
 		}
-		if !run.KnowsBranch() {
+		if run.IsAway {
+			continue
+		}
+		if !run.KnowsBranch() && len(runs) == 1 {
 			env.used(runs)
 			return nil, command.Usagef("write it like main..HEAD or main.., to compare revisions",
 				"the output branch of pipeline %s was not read, so there is nothing to compare with",
@@ -280,16 +313,15 @@ func compareBranch(ctx context.Context, env Env, flags *cli.Context, sides *dryr
 		}
 		c := &comparison{pipeline: run.Pipeline.Metadata.Name, errs: errorsIn(r.Diags), difference: r.Difference,
 			failed: verdict(r.Diags, false)}
-		if err := env.report(env.Stderr, runs, c.errs); err != nil {
-			return nil, err
-		}
 		switch {
 		case r.Refused != nil:
-			c.difference, c.failed = nil, command.ErrFindings
+			c.difference, c.why, c.failed = nil, "the pass would be refused", command.ErrFindings
+		case !run.KnowsBranch():
+			c.difference, c.why, c.failed = nil, "the output branch was not read", command.ErrFindings
 		case c.difference == nil && r.Output.Before == "":
 			c.difference = generator.Compare(nil, r.Rendered) // which a pass would not write, because of errors
 		case c.difference == nil:
-			c.difference = &difference.Difference{}
+			c.difference = generator.Compare(nil, nil)
 		}
 		out = append(out, c)
 	}
@@ -313,13 +345,15 @@ func nothingToCompare(args []string) error {
 type rendering struct {
 	pipeline string // empty without a pipeline file
 	path     string // output.path of the pipeline
-	isOutput bool   // it was rendered before, and pipeline is its folder, if there are several
-	// isRefused is whether the pass was refused before it rendered.
-	isRefused bool
-	units     []*generator.Unit
-	found     diag.List
-	errs      diag.List // those that are errors, and that there is nothing
-	named     func(diag.List) diag.List
+	isOutput bool   // it was rendered before
+	folder   string // of output beside that of others
+	// isRefused says that the pass was refused before it rendered, and isAway that there was nothing to read.
+	isRefused, isAway bool
+
+	units []*generator.Unit
+	found diag.List
+	errs  diag.List // those that are errors, and that there is nothing
+	named func(diag.List) diag.List
 }
 
 // renderSide renders a side, prints the errors in it, and returns also by what it was made.
@@ -335,6 +369,12 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 			return out, nil, err
 		}
 	}
+	other := sides.Other(side)
+	before, closedBefore, err := sides.Files(other)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer closedBefore()
 	paths, err := sides.Present(side)
 	if err != nil {
 		return nil, nil, err
@@ -347,35 +387,38 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 		r.At(side)
 		r.Set = append(r.Set, set...)
 		r.Options.ShowSecrets, r.Options.KeepCharts = true, true // both sides have the same charts
-		other := sides.Other(side)
 		if r.BesideName = other.Name; !other.Commit.IsZero() {
 			r.Beside = other.Commit.String()
 		}
-		if other.Folder != "" && outdir.Folders(os.DirFS(other.Folder)) != nil {
-			r.Prepare = func(run *dryrun.Run, o *gitsync.Options) { *o = sealedAs(other.Folder, run.Pipeline, *o) }
+		if before != nil && outdir.Folders(before) != nil {
+			r.Prepare = func(run *dryrun.Run, o *gitsync.Options) { *o = sealedAs(before, run.Pipeline, *o) }
 		}
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	defer done()
+	if err := e.report(e.Stderr, runs, orNothing(dryrun.Findings(runs))); err != nil {
+		return nil, nil, err
+	}
 	for _, run := range runs {
-		r := rendering{isRefused: run.Report.Set == nil, units: run.Report.Rendered, found: run.Report.Diags,
-			errs: errorsIn(run.Report.Diags), named: run.Named}
-		for _, d := range r.found { // a misspelt folder must not look like a full deletion
-			if d.Severity != diag.Error && (d.Code == diag.EmptyInput || d.Code == diag.NoAgent) {
-				r.errs = append(r.errs, d)
-			}
-		}
+		found := run.Report.Diags
+		r := rendering{isRefused: !run.IsRendered() && !run.IsAway, isAway: run.IsAway, units: run.Report.Rendered,
+			found: found, errs: orNothing(found), named: run.Named}
 		if run.HasFile() {
 			r.pipeline, r.path = run.Pipeline.Metadata.Name, run.Pipeline.Spec.Output.Path
-		}
-		if err := e.report(e.Stderr, runs, r.errs); err != nil {
-			return nil, nil, err
 		}
 		out = append(out, r)
 	}
 	return out, madeBy(runs), nil
+}
+
+// orNothing returns the findings that are errors, or that say that there is nothing: a misspelt folder must not look
+// like a full deletion.
+func orNothing(found diag.List) diag.List {
+	return slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool {
+		return d.Severity != diag.Error && d.Code != diag.EmptyInput && d.Code != diag.NoAgent
+	})
 }
 
 // writtenIn returns what agentry wrote before, by one pipeline or several. It is nothing if there is anything else to
@@ -390,7 +433,7 @@ func writtenIn(files fs.FS) (out []rendering, err error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, rendering{pipeline: strings.TrimPrefix(folder, "."), isOutput: true, units: units})
+		out = append(out, rendering{isOutput: true, folder: strings.TrimPrefix(folder, "."), units: units})
 	}
 	return out, nil
 }
@@ -400,24 +443,27 @@ func errorsIn(found diag.List) diag.List {
 	return slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 }
 
-// sealedAs encrypts Secrets, under the secrets policy sops, as an earlier render to a folder did: what is encrypted
-// anew counts as changed.
-func sealedAs(folder string, p *pipelinefile.Pipeline, options gitsync.Options) gitsync.Options {
-	if !p.Spec.Secrets.Seals() {
+// sealedAs encrypts Secrets, under the secrets policy sops, as output that was rendered before has them: what is
+// encrypted anew counts as changed.
+func sealedAs(files fs.FS, p *pipelinefile.Pipeline, options gitsync.Options) gitsync.Options {
+	folders := outdir.Folders(files)
+	i := slices.IndexFunc(folders, func(folder string) bool {
+		return folder == "." || isFolderOf(folder, p.Metadata.Name, p.Spec.Output.Path)
+	})
+	if !p.Spec.Secrets.Seals() || i < 0 {
 		return options
 	}
-	if !outdir.Is(folder) { // it has a folder for each of several pipelines
-		folder = filepath.Join(folder, p.Metadata.Name)
-	}
 	options.ShowSecrets, options.Encrypt = false, true
-	options.Encrypted = func(name string) ([]byte, error) { return writtenBefore(folder, p.Spec.Output.Path, name) }
+	options.Encrypted = func(name string) ([]byte, error) {
+		return writtenBefore(files, folders[i], p.Spec.Output.Path, name)
+	}
 	return options
 }
 
 // ofPipeline is the difference of one of several pipelines, for programs.
 type ofPipeline struct {
 	Pipeline   string                 `json:"pipeline"`
-	Difference *difference.Difference `json:"difference"` // null if it could not be rendered
+	Difference *difference.Difference `json:"difference"` // null: not compared
 }
 
 func printDifferences(w io.Writer, all []*comparison, format string) error {
@@ -436,7 +482,7 @@ func printDifferences(w io.Writer, all []*comparison, format string) error {
 		return err
 	}
 	for i, c := range all {
-		text := notCompared + "\n"
+		text := c.notCompared() + "\n"
 		if c.difference != nil {
 			text = c.difference.Text()
 		}
@@ -450,27 +496,28 @@ func printDifferences(w io.Writer, all []*comparison, format string) error {
 	return nil
 }
 
-// notCompared is said of one of several pipelines.
-const notCompared = "not compared, because it could not be rendered"
+// notCompared is what is said of one of several pipelines.
+func (c *comparison) notCompared() string { return "not compared: " + c.why }
 
 // markdownOf returns the text of a comment about all pipelines.
 func markdownOf(all []*comparison) string {
 	if len(all) == 1 {
-		return markdown(all[0].difference, all[0].errs, commentBytes)
+		return all[0].markdown(commentBytes)
 	}
 	var b strings.Builder
 	for _, c := range all {
 		b.WriteString("## Pipeline " + diag.OneLine(c.pipeline) + "\n\n")
-		b.WriteString(markdown(c.difference, c.errs, commentBytes/len(all)) + "\n")
+		b.WriteString(c.markdown(commentBytes/len(all)) + "\n")
 	}
 	return b.String()
 }
 
 // markdown returns the text of a comment: the most important first, and what does not fit is counted.
-func markdown(d *difference.Difference, errs diag.List, limit int) string {
+func (c *comparison) markdown(limit int) string {
 	var b strings.Builder
+	d, errs := c.difference, c.errs
 	if d == nil {
-		b.WriteString("**" + notCompared + "**\n")
+		b.WriteString("**" + c.notCompared() + "**\n")
 		forge.Findings(&b, errs, maxFindings)
 		return forge.Truncate(b.String(), limit)
 	}

@@ -139,14 +139,30 @@ func (e Env) dry(ctx context.Context, flags *cli.Context, paths []string, set ..
 	return runs, done, nil
 }
 
-// rendered returns the runs of passes that rendered. A pass that was refused before takes no other one with it: what is
-// wrong counts among the findings. If there is no other one, it is printed and is the error.
-func (e Env) rendered(runs []*dryrun.Run) ([]*dryrun.Run, error) {
-	out := slices.DeleteFunc(slices.Clone(runs), func(run *dryrun.Run) bool { return run.Report.Explained == nil })
-	if len(out) > 0 {
-		return out, nil
+// rendered returns the runs of passes that rendered. A pass that was refused before takes no other one with it, but is
+// named. If there is no other one, what is wrong is printed and is the error.
+func (e Env) rendered(runs []*dryrun.Run) (out []*dryrun.Run, err error) {
+	for _, run := range runs {
+		if run.IsRendered() {
+			out = append(out, run)
+		} else if !run.IsAway {
+			fmt.Fprintf(e.Stderr, "pipeline %s is left out: it could not be rendered\n",
+				diag.OneLine(run.Pipeline.Metadata.Name))
+		}
 	}
-	return nil, cmp.Or(e.report(e.Stderr, runs, dryrun.Findings(runs)), error(command.ErrFindings))
+	if out == nil {
+		return nil, e.refused(runs, command.ErrFindings)
+	}
+	return out, nil
+}
+
+// refused prints what is wrong if a pass was refused before it rendered, because what is asked for may be in it, and
+// returns that error, else the one that it is given.
+func (e Env) refused(runs []*dryrun.Run, err error) error {
+	if !slices.ContainsFunc(runs, func(run *dryrun.Run) bool { return !run.IsRendered() && !run.IsAway }) {
+		return err
+	}
+	return cmp.Or(e.report(e.Stderr, runs, errorsIn(dryrun.Findings(runs))), error(command.ErrFindings))
 }
 
 // wrongFlag returns the usage error about a flag that sets a field of a pipeline to a wrong value, if there is one.
@@ -200,6 +216,9 @@ func unitsAfter(r *gitsync.Report) []*generator.Unit {
 func (e Env) summary(runs []*dryrun.Run, found diag.List) {
 	for _, run := range runs {
 		of := ""
+		if run.IsAway {
+			continue
+		}
 		if len(runs) > 1 {
 			of, found = run.Pipeline.Metadata.Name+": ", run.Report.Diags
 		}
@@ -221,6 +240,9 @@ func madeBy(runs []*dryrun.Run) (lines []string) {
 		for _, note := range run.Notes {
 			lines = append(lines, diag.OneLine(note))
 		}
+		if run.IsAway {
+			continue
+		}
 		lines = append(lines, diag.OneLine(run.String()))
 	}
 	return lines
@@ -229,7 +251,7 @@ func madeBy(runs []*dryrun.Run) (lines []string) {
 // counts says how much a run read.
 func counts(run *dryrun.Run) string {
 	r := run.Report
-	if r.Set == nil {
+	if !run.IsRendered() {
 		return "nothing was rendered"
 	}
 	s := fmt.Sprintf("%s, %s", display.Amount(len(r.Set.All()), "object"),

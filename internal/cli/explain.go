@@ -144,8 +144,8 @@ func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, f
 	if err != nil {
 		return nil, err
 	}
-	if found.Items, err = explainAll(rendered, q); err != nil {
-		return nil, err
+	if found.Items, err = explainAll(rendered, q, len(runs) > 1); err != nil {
+		return nil, env.refused(runs, err)
 	}
 	all := dryrun.Findings(runs)
 	env.pointToCheck(all)
@@ -156,9 +156,9 @@ func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, f
 	return verdict(all, false), nil
 }
 
-// explainAll explains the objects of a question in each run that has them. If none has, the error says what they may
-// be.
-func explainAll(runs []*dryrun.Run, q question) (items []*explain.Explanation, err error) {
+// explainAll explains the objects of a question in each run that has them, with the name of the pipeline if it is one of
+// several. If none has, the error says what they may be.
+func explainAll(runs []*dryrun.Run, q question, isOfSeveral bool) (items []*explain.Explanation, err error) {
 	for _, run := range runs {
 		w := explain.New(*run.Report.Explained)
 		ids, failed := resolve(w, q.references, q.selector)
@@ -168,7 +168,7 @@ func explainAll(runs []*dryrun.Run, q question) (items []*explain.Explanation, e
 		}
 		for _, id := range ids {
 			if e, ok := w.Explain(id); ok {
-				if len(runs) > 1 {
+				if isOfSeveral {
 					e.RenderedBy = run.Pipeline.Metadata.Name
 				}
 				items = append(items, e)

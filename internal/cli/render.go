@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 		if folder != "" {
 			r.Prepare = func(run *dryrun.Run, o *gitsync.Options) {
 				o.Encrypted = func(name string) ([]byte, error) {
-					return writtenBefore(run.Folder(folder), run.Pipeline.Spec.Output.Path, name)
+					return writtenBefore(os.DirFS(run.Folder(folder)), ".", run.Pipeline.Spec.Output.Path, name)
 				}
 			}
 		}
@@ -174,13 +173,11 @@ func owned(folder string) (map[string]bool, error) {
 	return units, err
 }
 
-// writtenBefore returns a file of an earlier render by its path on the output branch, or nil. What is in it may stay.
-func writtenBefore(folder, outputPath, name string) ([]byte, error) {
-	below, err := filepath.Rel(path.Join("/", outputPath), path.Join("/", name))
-	if err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(filepath.Join(folder, below))
+// writtenBefore returns a file of an earlier render, in a folder, by its path on the output branch, or nil. What is in
+// it may stay.
+func writtenBefore(files fs.FS, folder, outputPath, name string) ([]byte, error) {
+	below := strings.TrimPrefix(path.Join("/", name), path.Join("/", outputPath))
+	text, err := fs.ReadFile(files, path.Join(folder, below))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

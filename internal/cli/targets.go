@@ -70,9 +70,9 @@ func printTargets(ctx context.Context, env Env, flags *cli.Context, args []strin
 	if err != nil {
 		return err
 	}
-	jobs, chosen, unknown, err := scrapeJobs(rendered, references)
+	jobs, chosen, unknown, err := scrapeJobs(rendered, references, len(runs) > 1)
 	if err != nil {
-		return err
+		return env.refused(runs, err)
 	}
 	var asked []explain.ScrapeJob
 	for place, j := range jobs {
@@ -112,9 +112,10 @@ func printTargets(ctx context.Context, env Env, flags *cli.Context, args []strin
 }
 
 // scrapeJobs returns all jobs, which of them are chosen, by place, and the units whose jobs are not known. Chosen are
-// the jobs of the objects that references name, or else of those that the paths of the runs have.
-func scrapeJobs(runs []*dryrun.Run, references []string) (jobs []explain.ScrapeJob, chosen map[int]bool,
-	unknown []string, err error) {
+// the jobs of the objects that references name, or else of those that the paths of the runs have. Jobs of one of
+// several pipelines have its name.
+func scrapeJobs(runs []*dryrun.Run, references []string, isOfSeveral bool) (jobs []explain.ScrapeJob,
+	chosen map[int]bool, unknown []string, err error) {
 	chosen = map[int]bool{}
 	var ids []manifest.ID
 	for _, run := range runs {
@@ -139,7 +140,7 @@ func scrapeJobs(runs []*dryrun.Run, references []string) (jobs []explain.ScrapeJ
 			if slices.ContainsFunc([]manifest.ID{j.Object, j.Instance, agent}, keep) {
 				chosen[len(jobs)] = true
 			}
-			if len(runs) > 1 {
+			if isOfSeveral {
 				j.RenderedBy = run.Pipeline.Metadata.Name
 			}
 			jobs = append(jobs, j)

@@ -54,7 +54,7 @@ func (e *ForeignError) Error() string {
 // instead of the list.
 func Is(folder string) bool { return isIn(os.DirFS(folder), ".") }
 
-// maxDepth limits how deep folders with output are looked for: output.path has few parts.
+// maxDepth limits how deep folders with output, and other manifests, are looked for: output.path has few parts.
 const maxDepth = 4
 
 // Folders returns the folders of files that agentry wrote: ".", or, if there is nothing else to read, the folders below
@@ -70,7 +70,7 @@ func foldersIn(files fs.FS, folder string, depth int) (found []string, ok bool) 
 		return []string{folder}, true
 	}
 	entries, err := fs.ReadDir(files, folder)
-	if err != nil || depth == 0 {
+	if err != nil {
 		return nil, false // who reads it says why
 	}
 	for _, e := range entries {
@@ -78,7 +78,7 @@ func foldersIn(files fs.FS, folder string, depth int) (found []string, ok bool) 
 		switch {
 		case !e.IsDir() && manifest.IsManifestPath(e.Name()):
 			return nil, false
-		case e.IsDir() && !strings.HasPrefix(e.Name(), "."):
+		case e.IsDir() && depth > 0 && !strings.HasPrefix(e.Name(), "."):
 			below, ok := foldersIn(files, name, depth-1)
 			if !ok {
 				return nil, false

@@ -190,7 +190,8 @@ func TestFolders(t *testing.T) {
 		"of several":                 {[]string{one, two, "README.md", ".github/ci.yaml"}, []string{"clusters/two", "one"}},
 		"beside a manifest":          {[]string{one, two, "agent.yml"}, nil},
 		"beside one in a folder":     {[]string{one, two, "clusters/three/agent.json"}, nil},
-		"too deep":                   {[]string{one, "a/b/c/d/e/.agentry/rendered"}, nil},
+		"beside deep files":          {[]string{one, "docs/a/b/c/d/e/x.png"}, []string{"one"}},
+		"too deep":                   {[]string{"a/b/c/d/e/.agentry/rendered"}, nil},
 		"nothing":                    {},
 	} {
 		files := fstest.MapFS{}

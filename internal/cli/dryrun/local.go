@@ -11,7 +11,6 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/internal/checkout"
-	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // local is what is read from this machine in place of a source.
@@ -114,9 +113,9 @@ func (w *workTree) standsFor(spec *pipeline.Spec) []int {
 // source of another pipeline in the file is no other one's.
 func (s *session) onlySource(w *workTree, src pipeline.Source) *workTree {
 	folder := s.folder()
-	isOfOther := slices.ContainsFunc(s.inFile, func(p *pipelinefile.Pipeline) bool {
-		return len(w.standsFor(&p.Spec)) > 0 || s.Pipeline == "" &&
-			slices.ContainsFunc(p.Spec.Sources, func(other pipeline.Source) bool {
+	isOfOther := slices.ContainsFunc(s.inFile, func(spec pipeline.Spec) bool {
+		return len(w.standsFor(&spec)) > 0 || s.Pipeline == "" &&
+			slices.ContainsFunc(spec.Sources, func(other pipeline.Source) bool {
 				return pipeline.RepositoryAddress(other.URL) != pipeline.RepositoryAddress(src.URL)
 			})
 	})

@@ -234,8 +234,8 @@ func (r *Run) Show(file string) string {
 	return file
 }
 
-// concerned returns the runs of the pipelines that read something of the paths. It refuses a path of which no pipeline
-// reads anything: what is not read must not look as if nothing was wrong with it.
+// concerned returns the runs of the pipelines that read something of the paths, and those that are away. It refuses a
+// path of which no pipeline reads anything: what is not read must not look as if nothing was wrong with it.
 func (s *session) concerned(runs []*Run) ([]*Run, error) {
 	if s.file == "" || s.Only {
 		return runs, nil
@@ -260,7 +260,7 @@ func (s *session) concerned(runs []*Run) ([]*Run, error) {
 	if len(reads) == 0 {
 		return runs, nil // there are no paths
 	}
-	return slices.DeleteFunc(runs, func(r *Run) bool { return !reads[r] }), nil
+	return slices.DeleteFunc(runs, func(r *Run) bool { return !reads[r] && !r.IsAway }), nil
 }
 
 // unread is the error about a path of which no pipeline reads anything.
@@ -310,6 +310,9 @@ func (r *Run) narrow() {
 
 // readsAny reports whether something at a path was read.
 func (r *Run) readsAny(p place) bool {
+	if r.IsAway {
+		return false
+	}
 	if r.Report.Reads == nil {
 		return true // it was refused before
 	}

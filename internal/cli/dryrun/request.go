@@ -45,8 +45,7 @@ type Request struct {
 	Beside, BesideName string
 	// Offline sends no request to a Git server: other sources and held versions are left out.
 	Offline bool
-	// All makes it an error that no source of one of several pipelines is on this machine: what is rendered is applied.
-	// Otherwise a note says so.
+	// All makes it an error that a pipeline is away, even if there are others: what is rendered is applied.
 	All bool
 	// MayBeEmpty makes it a warning, without a pipeline file, that there is nothing to render.
 	MayBeEmpty bool

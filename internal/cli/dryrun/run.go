@@ -45,12 +45,13 @@ type Run struct {
 	IsOne bool
 	// Whole has the units and hierarchies of the report, with those that the paths of the request leave out.
 	Whole generator.Output
+	// IsAway means that no source is on this machine, so nothing was read.
+	IsAway bool
 
 	request *Request
 	file    string      // the pipeline file; empty: there is none
 	trees   []*workTree // that the paths are in
 	offline bool
-	isAway  bool // no source is on this machine
 	locals  []*local
 }
 
@@ -66,22 +67,19 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 			s.close()
 		}
 	}()
-	var away []string // pipelines of which no source is on this machine
 	for _, p := range s.fleet {
 		run := &Run{Pipeline: p, request: &s.Request, trees: s.trees, Notes: slices.Clone(s.notes),
 			IsOne: len(s.fleet) == 1}
 		if s.file != "" {
 			run.file = p.File()
 		}
-		err := run.pass(ctx, s)
-		switch {
-		case run.isAway && !s.All && len(away) < len(s.fleet)-1:
-			away = append(away, p.Metadata.Name)
-		case err != nil:
+		if err := run.pass(ctx, s); err != nil {
 			return nil, nil, err
-		default:
-			runs = append(runs, run)
 		}
+		runs = append(runs, run)
+	}
+	if err := s.checkAway(runs); err != nil {
+		return nil, nil, err
 	}
 	if runs, err = s.concerned(runs); err != nil {
 		return nil, nil, err
@@ -91,10 +89,36 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 	}
 	spareSelected(runs)
 	noteUnread(runs, s.Sources)
-	for _, name := range away {
-		runs[0].note("pipeline %s is left out: no source of it is on this machine", name)
+	for _, template := range s.away {
+		runs[0].note(leftOut, template)
 	}
 	return runs, s.close, nil
+}
+
+// leftOut is the note about a pipeline that is away.
+const leftOut = "pipeline %s is left out: no source of it is on this machine"
+
+// checkAway refuses runs of which nothing is on this machine, and one of them if what is rendered must be all.
+func (s *session) checkAway(runs []*Run) error {
+	away, all := s.away, len(runs) > 0
+	for _, r := range runs {
+		if r.IsAway {
+			away = append(away, r.Pipeline.Metadata.Name)
+		} else {
+			all = false
+		}
+	}
+	if len(runs) == 0 {
+		all = len(away) > 0
+	}
+	if !all && (!s.All || len(away) == 0) {
+		return nil
+	}
+	hint := "run it in a clone of the source, or name a folder with --source NAME=FOLDER"
+	if len(away) > 1 && s.Pipeline == "" {
+		hint += "; --pipeline NAME says whose source the files at hand are"
+	}
+	return command.Usagef(hint, "no source of pipeline %s is on this machine", away[0])
 }
 
 // spareSelected drops the warnings that nothing selects an object, if something of another pipeline does.
@@ -167,6 +191,7 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	if r.Pipeline.Spec.Suspend {
 		r.note("pipeline %s is suspended: sync and serve write nothing of it", r.Pipeline.Metadata.Name)
 	}
+	own := len(r.Pipeline.Spec.Sources) // without those that only stand in for what custom resources name
 	if r.locals, err = s.locals(ctx, r.Pipeline); err != nil {
 		return err
 	}
@@ -174,8 +199,10 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := r.limitNetwork(s, &options, &credentials); err != nil {
-		return err
+	if r.limitNetwork(s, &options, &credentials, own); r.IsAway {
+		r.Report = &gitsync.Report{Pipeline: r.Pipeline.Metadata.Name}
+		r.Notes = []string{fmt.Sprintf(leftOut, r.Pipeline.Metadata.Name)}
+		return nil
 	}
 	if r.request.Prepare != nil {
 		r.request.Prepare(r, &options)
@@ -226,13 +253,14 @@ func (r *Run) note(format string, args ...any) {
 }
 
 // limitNetwork leaves out what may not be fetched: everything if the run is offline; and without a file that somebody
-// named, what is on another host than this repository, because a pull request can change a file that is found.
-func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Credentials) error {
+// named, what is on another host than this repository, because a pull request can change a file that is found. If
+// that is all sources of its own, the run is away.
+func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Credentials, own int) {
 	if options.OnlyCachedCharts {
 		r.note("charts and remote bases are read from the cache only: --offline")
 	}
 	if r.file == "" {
-		return nil
+		return
 	}
 	if !options.Offline && r.notFetched(s, r.Pipeline.Spec.Output.URL, c.Output) {
 		r.note("held versions are left out, because the output branch is on another host than this repository, or "+
@@ -249,9 +277,8 @@ func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Cred
 			r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s (%s)", src.URL, src.Ref.RepoRef()))
 		}
 	}
-	if r.isAway = len(left) == len(spec.Sources); r.isAway {
-		return command.Usagef("run it in a clone of the source, or name a folder with --source NAME=FOLDER",
-			"no source of pipeline %s is on this machine", r.Pipeline.Metadata.Name)
+	if r.IsAway = len(left) == own; r.IsAway {
+		return
 	}
 	for _, i := range slices.Backward(left) {
 		r.leaveOut(i, c)
@@ -259,7 +286,6 @@ func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Cred
 	for _, src := range r.LeftOut {
 		r.note("the source %s is left out: it is not on this machine", src)
 	}
-	return nil
 }
 
 // leaveOut removes a source that is not read.
@@ -314,7 +340,7 @@ func (r *Run) credentials(s *session, options *gitsync.Options) (c gitsync.Crede
 	wrong := slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 		var source int
 		if _, err := fmt.Sscanf(d.Path, "spec.sources[%d]", &source); err == nil {
-			return isFound || r.local(source) != nil
+			return isFound || r.request.Offline || r.local(source) != nil
 		}
 		return strings.HasPrefix(d.Path, "spec.output.") || strings.HasPrefix(d.Path, "spec.decryption.") ||
 			isFound && (strings.HasPrefix(d.Path, "spec.charts.repositories[") ||
@@ -407,6 +433,9 @@ func (r *Run) Folder(in string) string {
 	}
 	return filepath.Join(in, r.Pipeline.Metadata.Name)
 }
+
+// IsRendered reports whether the pass rendered: it may have been refused before, and had nothing to read if it is away.
+func (r *Run) IsRendered() bool { return r.Report.Set != nil }
 
 // HasFile reports whether a pipeline file governed.
 func (r *Run) HasFile() bool { return r.file != "" }

@@ -34,9 +34,10 @@ type session struct {
 	memory *checkout.Files
 	file   string                   // the pipeline file that governs; empty: there is none
 	text   []byte                   // of a file that only one of two compared revisions has
-	inFile []*pipelinefile.Pipeline // as they are written
+	inFile []pipeline.Spec          // the sources of all pipelines in the file, as they are written
 	fleet  []*pipelinefile.Pipeline // what of it is asked for, with forEach expanded
 	notes  []string                 // about the pipelines, for people
+	away   []string                 // templates whose folders may not be listed
 
 	folders map[string]*workTree // in the trees, that are trees of their own
 	opened  map[*workTree]local  // what was opened
@@ -392,12 +393,18 @@ func (s *session) fromFile(ctx context.Context) ([]*pipelinefile.Pipeline, error
 	if err != nil {
 		return nil, err
 	}
-	s.inFile = fleet
+	for _, p := range fleet {
+		s.inFile = append(s.inFile, pipeline.Spec{Sources: slices.Clone(p.Spec.Sources)})
+	}
 	if p := named(fleet, s.Pipeline); p != nil && p.Spec.ForEach == "" {
 		return []*pipelinefile.Pipeline{p}, nil
 	}
+	folders, err := s.templates(ctx, &fleet)
+	if err != nil {
+		return nil, err
+	}
 	fleet, found, err := pipelinefile.Expand(ctx, fleet, pipelinefile.ExpandOptions{CacheDir: s.Options.CacheDir,
-		Getenv: s.Getenv, Folders: s.foldersOf, Suspended: true})
+		Getenv: s.Getenv, Folders: folders, Suspended: true})
 	switch {
 	case err != nil:
 		return nil, command.RepositoryError(err, pipeline.Remedy(err))
@@ -425,6 +432,54 @@ func named(fleet []*pipelinefile.Pipeline, name string) *pipelinefile.Pipeline {
 		return nil
 	}
 	return fleet[i]
+}
+
+// templates returns the folders of the templates of a fleet whose first source is on this machine, for
+// [pipelinefile.Expand], and removes those whose folders may not be listed by a request.
+func (s *session) templates(ctx context.Context, fleet *[]*pipelinefile.Pipeline) (func(context.Context,
+	*pipelinefile.Pipeline) ([]string, bool, error), error) {
+	local := map[*pipelinefile.Pipeline][]string{}
+	var kept []*pipelinefile.Pipeline
+	for _, p := range *fleet {
+		if p.Spec.ForEach != "" {
+			folders, isLocal, err := s.foldersOf(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			if isLocal {
+				local[p] = folders
+			} else if !s.mayList(p) {
+				s.away = append(s.away, p.Origin())
+				continue
+			}
+		}
+		kept = append(kept, p)
+	}
+	if *fleet = kept; len(kept) == 0 {
+		return nil, s.checkAway(nil)
+	}
+	return func(_ context.Context, p *pipelinefile.Pipeline) ([]string, bool, error) {
+		folders, isLocal := local[p]
+		return folders, isLocal, nil
+	}, nil
+}
+
+// mayList reports whether the folders of a template may be listed by a request: as for sources, not offline, and of a
+// file that was found only on a host of this repository, with a credential that may go there.
+func (s *session) mayList(p *pipelinefile.Pipeline) bool {
+	if s.Offline || s.Only {
+		return false
+	}
+	if s.File != "" {
+		return true
+	}
+	of := transport.Remote{URL: p.Spec.Sources[0].URL}
+	credentials, found := p.Credentials(s.Getenv)
+	if found.HasErrors() || !s.isNear(of.URL) {
+		return false
+	}
+	of.Auth = credentials.Sources[0]
+	return mayCarry(s, of.URL, of.Auth) && of.Check() == nil
 }
 
 // foldersOf returns the folders that forEach of a pipeline matches, if its first source is on this machine.

@@ -156,8 +156,8 @@ func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, f
 	return verdict(all, false), nil
 }
 
-// explainAll explains the objects of a question in each run that has them, with the name of the pipeline if it is one of
-// several. If none has, the error says what they may be.
+// explainAll explains the objects of a question in each run that has them, with the name of the pipeline if it is one
+// of several. If none has, the error says what they may be.
 func explainAll(runs []*dryrun.Run, q question, isOfSeveral bool) (items []*explain.Explanation, err error) {
 	for _, run := range runs {
 		w := explain.New(*run.Report.Explained)

@@ -82,7 +82,7 @@ test-all: test-deps prometheus-deps browser-deps ## Run every test and print how
 # program that a test starts. Those run without it, and so does what makes many cases that run alike: stories, random
 # fixtures, random charts, and large numbers of files. internal/cli takes longest, so it begins first.
 UNRACED := ^Test(Stories|AnIndexNeedsNoMoreMemory|TenThousandOverlays|DependenciesAreThoseThatHelmBuilds)$$
-race: test-deps ## Run all tests of the main module, with the race detector where goroutines are, and 1,500 random histories of edits
+race: test-deps ## Run all tests of the main module, with the race detector where goroutines are, and 1,000 random histories of edits
 	@all=$$(go list -f '{{.Dir}}' ./...) && \
 	racy=$$(for d in $$all; do ! grep -qE --exclude='bench*' '^\s*go (func|[a-zA-Z.]+\()|\.Go\(|panics\.Each\(' $$d/*.go || echo $$d; done | \
 		grep -vE '/(generator|internal/cli|inputs/kustomize)$$') && \
@@ -91,7 +91,7 @@ race: test-deps ## Run all tests of the main module, with the race detector wher
 	$(WITH_RACE) go test $(RACE) $(BESIDE) -timeout 30m -run '^Test(Conformance|Serve)' ./generator ./internal/cli && \
 	go test -timeout 30m ./internal/cli $$(printf '%s\n' $$all $$racy | sort | uniq -u | grep -v '/internal/cli$$')
 	go test -run '$(UNRACED)' ./inputs ./inputs/chart
-	GOGC=400 go test -timeout 30m -run '$(UNRACED)|^TestModel$$' ./gitsync -model.histories=1500
+	GOGC=400 go test -timeout 30m -run '$(UNRACED)|^TestModel$$' ./gitsync -model.histories=1000
 
 # Results depend on the clients, which Go does not know of: they are not kept.
 prometheus: ## Let Prometheus's own code read the configurations, and its http_sd clients the targets that sd serves

@@ -98,20 +98,16 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 // leftOut is the note about a pipeline that is away.
 const leftOut = "pipeline %s is left out: no source of it is on this machine"
 
-// checkAway refuses runs of which nothing is on this machine, and one of them if what is rendered must be all.
+// checkAway refuses pipelines that are away if there are no others, or if what is rendered must be of all.
 func (s *session) checkAway(runs []*Run) error {
-	away, all := s.away, len(runs) > 0
+	away, isAnyHere := slices.Clone(s.away), false
 	for _, r := range runs {
 		if r.IsAway {
 			away = append(away, r.Pipeline.Metadata.Name)
-		} else {
-			all = false
 		}
+		isAnyHere = isAnyHere || !r.IsAway
 	}
-	if len(runs) == 0 {
-		all = len(away) > 0
-	}
-	if !all && (!s.All || len(away) == 0) {
+	if len(away) == 0 || isAnyHere && !s.All {
 		return nil
 	}
 	hint := "run it in a clone of the source, or name a folder with --source NAME=FOLDER"

@@ -103,7 +103,8 @@ func (p *process) ready() error {
 }
 
 // late tells whether the process is an agent that ended because one of its instances was not there when an integration
-// asked for it. With the instance first, that happens only on a machine that has much else to do, and a pod starts again.
+// asked for it. With the instance first, that happens only on a machine that has much else to do, and a pod starts
+// again.
 func (p *process) late(t *testing.T) bool {
 	t.Helper()
 	return bytes.Contains(p.said(t), []byte("configuring autoscraper failed"))

@@ -25,6 +25,9 @@ type ExpandOptions struct {
 	// Folders returns the folders of a template whose first source is on this machine; otherwise isLocal is false.
 	// Nil: none is.
 	Folders func(ctx context.Context, p *Pipeline) (found []string, isLocal bool, err error)
+	// MayList reports whether a request may list the folders of a template that is not on this machine. If not, the
+	// template is left out. Nil: it may.
+	MayList func(p *Pipeline) bool
 	// Suspended expands suspended templates as well.
 	Suspended bool
 	// Timeout limits the listing for one template. Default [DefaultListTimeout].
@@ -63,6 +66,9 @@ func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeli
 			made, found := p.expandTo(folders)
 			return made, found, err
 		}
+	}
+	if opts.MayList != nil && !opts.MayList(p) {
+		return nil, nil, nil
 	}
 	creds, found := p.Credentials(opts.Getenv)
 	if found.HasErrors() {

@@ -399,17 +399,15 @@ func (s *session) fromFile(ctx context.Context) ([]*pipelinefile.Pipeline, error
 	if p := named(fleet, s.Pipeline); p != nil && p.Spec.ForEach == "" {
 		return []*pipelinefile.Pipeline{p}, nil
 	}
-	folders, err := s.templates(ctx, &fleet)
-	if err != nil {
-		return nil, err
-	}
 	fleet, found, err := pipelinefile.Expand(ctx, fleet, pipelinefile.ExpandOptions{CacheDir: s.Options.CacheDir,
-		Getenv: s.Getenv, Folders: folders, Suspended: true})
+		Getenv: s.Getenv, Folders: s.foldersOf, MayList: s.mayList, Suspended: true})
 	switch {
 	case err != nil:
 		return nil, command.RepositoryError(err, pipeline.Remedy(err))
 	case found.HasErrors():
 		return nil, &Misconfigured{Found: found}
+	case len(fleet) == 0 && len(s.away) > 0:
+		return nil, s.checkAway(nil)
 	case len(fleet) == 0:
 		return nil, command.Usagef("", "%s makes no pipeline of any folder", s.file)
 	case s.Pipeline == "":
@@ -434,39 +432,18 @@ func named(fleet []*pipelinefile.Pipeline, name string) *pipelinefile.Pipeline {
 	return fleet[i]
 }
 
-// templates returns the folders of the templates of a fleet whose first source is on this machine, for
-// [pipelinefile.Expand], and removes those whose folders may not be listed by a request.
-func (s *session) templates(ctx context.Context, fleet *[]*pipelinefile.Pipeline) (func(context.Context,
-	*pipelinefile.Pipeline) ([]string, bool, error), error) {
-	local := map[*pipelinefile.Pipeline][]string{}
-	var kept []*pipelinefile.Pipeline
-	for _, p := range *fleet {
-		if p.Spec.ForEach != "" {
-			folders, isLocal, err := s.foldersOf(ctx, p)
-			if err != nil {
-				return nil, err
-			}
-			if isLocal {
-				local[p] = folders
-			} else if !s.mayList(p) {
-				s.away = append(s.away, p.Origin())
-				continue
-			}
-		}
-		kept = append(kept, p)
+// mayList reports whether a request may list the folders of a template. If not, the template is away.
+func (s *session) mayList(p *pipelinefile.Pipeline) bool {
+	may := s.mayAsk(p)
+	if !may {
+		s.away = append(s.away, p.Origin())
 	}
-	if *fleet = kept; len(kept) == 0 {
-		return nil, s.checkAway(nil)
-	}
-	return func(_ context.Context, p *pipelinefile.Pipeline) ([]string, bool, error) {
-		folders, isLocal := local[p]
-		return folders, isLocal, nil
-	}, nil
+	return may
 }
 
-// mayList reports whether the folders of a template may be listed by a request: as for sources, not offline, and of a
-// file that was found only on a host of this repository, with a credential that may go there.
-func (s *session) mayList(p *pipelinefile.Pipeline) bool {
+// mayAsk is the rule of mayList, as for sources: not offline, and for a file that was found only on a host of this
+// repository, with a credential that may go there.
+func (s *session) mayAsk(p *pipelinefile.Pipeline) bool {
 	if s.Offline || s.Only {
 		return false
 	}

@@ -432,33 +432,6 @@ func named(fleet []*pipelinefile.Pipeline, name string) *pipelinefile.Pipeline {
 	return fleet[i]
 }
 
-// mayList reports whether a request may list the folders of a template. If not, the template is away.
-func (s *session) mayList(p *pipelinefile.Pipeline) bool {
-	may := s.mayAsk(p)
-	if !may {
-		s.away = append(s.away, p.Origin())
-	}
-	return may
-}
-
-// mayAsk is the rule of mayList, as for sources: not offline, and for a file that was found only on a host of this
-// repository, with a credential that may go there.
-func (s *session) mayAsk(p *pipelinefile.Pipeline) bool {
-	if s.Offline || s.Only {
-		return false
-	}
-	if s.File != "" {
-		return true
-	}
-	of := transport.Remote{URL: p.Spec.Sources[0].URL}
-	credentials, found := p.Credentials(s.Getenv)
-	if found.HasErrors() || !s.isNear(of.URL) {
-		return false
-	}
-	of.Auth = credentials.Sources[0]
-	return mayCarry(s, of.URL, of.Auth) && of.Check() == nil
-}
-
 // foldersOf returns the folders that forEach of a pipeline matches, if its first source is on this machine.
 func (s *session) foldersOf(ctx context.Context, p *pipelinefile.Pipeline) (found []string, isLocal bool, err error) {
 	locals, err := s.locals(ctx, p)
@@ -477,31 +450,6 @@ func (s *session) foldersOf(ctx context.Context, p *pipelinefile.Pipeline) (foun
 	}
 	found, err = source.Folders(rd, at.Tree, p.Spec.ForEach)
 	return found, true, err
-}
-
-// isNear reports whether a URL is on a host of a remote of the repository at hand, or on this machine.
-func (s *session) isNear(at string) bool {
-	host := hostOf(at)
-	if host == "" {
-		return true
-	}
-	for _, t := range s.trees {
-		for _, remote := range checkout.Remotes(t.top) {
-			if hostOf(remote) == host && (!isPlain(at) || isPlain(remote)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isPlain reports whether everybody on the way can read what is sent to a repository.
-func isPlain(at string) bool { return strings.HasPrefix(strings.ToLower(at), "http://") }
-
-// hostOf returns the host of a repository's URL, or nothing for a folder.
-func hostOf(at string) string {
-	host, _, _ := strings.Cut(pipeline.RepositoryAddress(at), "/")
-	return host
 }
 
 // hasAny reports whether a tree has any of some paths.

@@ -109,7 +109,9 @@ func (w *testbed) fetch(k *unstructured.Unstructured) {
 		"kind": "GitRepository", "metadata": k.Object["metadata"]}})
 }
 
-// handled waits until Flux has done what it was asked to, and returns the Kustomization then.
+// handled waits until Flux has done what it was asked to, and returns the Kustomization then. A new object is handled
+// once it has a finalizer, before it has conditions; and what Flux is asked while it begins asks for one more round, in
+// which Ready is Unknown.
 func (w *testbed) handled(name *unstructured.Unstructured) (k *unstructured.Unstructured) {
 	w.t.Helper()
 	w.ask(name)
@@ -117,9 +119,11 @@ func (w *testbed) handled(name *unstructured.Unstructured) (k *unstructured.Unst
 		if k, err = w.live(name); err != nil {
 			return err
 		}
-		if handled, _, _ := unstructured.NestedString(k.Object, "status", "lastHandledReconcileAt"); handled !=
-			k.GetAnnotations()[requestedAt] {
-			return errors.New(conditions(k))
+		handled, _, _ := unstructured.NestedString(k.Object, "status", "lastHandledReconcileAt")
+		is := conditions(k)
+		if handled != k.GetAnnotations()[requestedAt] || !strings.HasPrefix(is, "Ready=True") &&
+			!strings.HasPrefix(is, "Ready=False") {
+			return fmt.Errorf("it has handled %q, and is %q", handled, is)
 		}
 		return nil
 	})

@@ -36,9 +36,7 @@ func (p *pass) blame(from *start) {
 
 // blameOne adds to a finding who changed it last and who owns its file, and dates the object back that is held for it.
 func (p *pass) blameOne(from *start, d *diag.Diagnostic, h *plan.HeldObject) {
-	i := slices.IndexFunc(p.sources.List, func(s *source.Source) bool {
-		return len(p.sources.List) == 1 || s.Label == d.Source
-	})
+	i := slices.IndexFunc(p.sources.List, func(s *source.Source) bool { return s.Label == d.Source })
 	if i < 0 || d.File == "" {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
+	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
@@ -104,9 +105,24 @@ func (s *Syncer) use(perSource []*repo.Repo, verify []*signature.Verifier) {
 		if isLocal {
 			src.Label, src.Kept, src.Tags = local.Label, local.Paths, local.Tags
 		} else if len(s.sources.List) > 1 {
-			src.Label = src.Repo.URL() // the pipeline's URL may contain a user name, which may be a token
+			src.Label = labelOf(src, perSource)
 		}
 	}
+}
+
+// labelOf returns the name of a source in findings: the URL of its repository, which has no user name as that of the
+// pipeline may have, and its ref if several sources are of that repository.
+func labelOf(src *source.Source, all []*repo.Repo) string {
+	url, n := src.Repo.URL(), 0
+	for _, r := range all {
+		if r.URL() == url {
+			n++
+		}
+	}
+	if n == 1 {
+		return url
+	}
+	return url + " " + src.RefName()
 }
 
 // check returns an error for credentials that cannot be used, and for keys that the pipeline demands and that are not

@@ -19,6 +19,8 @@ type SourceStatus struct {
 	Subject string `json:"subject,omitempty"`
 	// Stale says that the source could not be read: the commit is the one that the output was last rendered from.
 	Stale bool `json:"stale"`
+	// Label is the source in findings about its files. It is empty if there is only one.
+	Label string `json:"-"`
 }
 
 // OutputStatus is the output branch.

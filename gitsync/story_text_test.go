@@ -42,6 +42,7 @@ func reportText(r *gitsync.Report) string {
 	for _, d := range r.Diags {
 		fmt.Fprintln(&b, d)
 		line("\t", "hint", d.Hint)
+		line("\t", "source", d.Source)
 		line("\t", "built by", d.BuiltBy)
 		if d.Changed != nil {
 			line("\t", "changed", append([]string{d.Changed.Commit}, d.Owners...)...)

@@ -1,8 +1,6 @@
 package inputs
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -149,9 +147,10 @@ func (s *State) report(code diag.Code, file string, line int, message, hint stri
 
 // readAPIVersions reads a file with a version in each line; # begins a comment.
 func (s *State) readAPIVersions(name string, text []byte) {
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for n := 1; lines.Scan(); n++ {
-		line, _, _ := strings.Cut(lines.Text(), "#")
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line, _, _ = strings.Cut(line, "#")
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}

@@ -72,7 +72,8 @@ type Diagnostic struct {
 	// may be empty.
 	BuiltBy string `json:"builtBy"`
 	Object  Object `json:"object"`
-	// Source is the repository, if there are several.
+	// Source is the source that File is in, if there are several: the URL of its repository, and its ref if several are
+	// of that repository.
 	Source string `json:"source"`
 	// Units are the GrafanaAgents that it concerns, as namespace/name.
 	Units []string `json:"units"`

@@ -16,7 +16,7 @@ import (
 type Source struct {
 	pipeline.Source
 	Repo  *repo.Repo
-	Label string // its URL in diagnostics, if there are several sources
+	Label string // its name in diagnostics, if there are several sources
 	// IsLocal means that it is read from this machine: older commits that cannot be fetched are left out.
 	IsLocal bool
 	// Tags are known to be at the commit, besides those that Repo knows.

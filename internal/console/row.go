@@ -157,9 +157,8 @@ func (r row) ChangePage(f diag.Diagnostic) string {
 
 // sourceOf returns the index of the source of a finding, or -1 if its pages are not known.
 func (r row) sourceOf(f diag.Diagnostic) int {
-	return slices.IndexFunc(r.Sources[:min(len(r.Sources), len(r.links.sources))], func(s gitsync.SourceStatus) bool {
-		return len(r.Sources) == 1 || f.Source == s.URL
-	})
+	return slices.IndexFunc(r.Sources[:min(len(r.Sources), len(r.links.sources))],
+		func(s gitsync.SourceStatus) bool { return s.Label == f.Source })
 }
 
 // HeldCount returns how many objects and whole units are held or left out.

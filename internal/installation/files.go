@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -80,7 +81,7 @@ func pathOf(id manifest.ID) string {
 	if folder == "" {
 		folder = "cluster"
 	}
-	return path.Join(folder, strings.ReplaceAll(id.Name, ":", "-")+"."+strings.ToLower(id.Kind)+".yaml")
+	return path.Join(folder, passthrough.FileName(id.Kind, id.Name))
 }
 
 func idOf(o *unstructured.Unstructured) manifest.ID {
@@ -152,7 +153,8 @@ func (in *Installation) needed(out *generator.Output, policy secretref.Policy) [
 		return in.referred(out, "Secret")
 	}
 	var list []*unstructured.Unstructured
-	for _, instance := range in.of("MetricsInstance") { // hand-written jobs are configuration
+	// Hand-written jobs are configuration.
+	for _, instance := range in.of(v1alpha1.MetricsInstanceKind, v1alpha1.LogsInstanceKind) {
 		name, _, _ := unstructured.NestedString(instance.Object, "spec", "additionalScrapeConfigs", "name")
 		if o := in.objects[manifest.ID{Kind: "Secret", Namespace: instance.GetNamespace(), Name: name}]; o != nil &&
 			!slices.Contains(list, o) {

@@ -90,8 +90,13 @@ items:
       creationTimestamp: "2026-01-01T00:00:00Z"
       managedFields: [{manager: kubectl}]
       annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}"}
-    spec: {serviceAccountName: agent, metrics: {instanceSelector: {}}}
+    spec: {serviceAccountName: agent, metrics: {instanceSelector: {}}, logs: {instanceSelector: {}}}
     status: {}
+  - apiVersion: monitoring.grafana.com/v1alpha1
+    kind: LogsInstance
+    metadata: {name: all, namespace: monitoring}
+    spec: {clients: [{url: "https://example.com/loki"}], additionalScrapeConfigs: {name: logs, key: jobs.yaml}}
+  - {apiVersion: v1, kind: Secret, metadata: {name: logs, namespace: monitoring}, data: {jobs.yaml: LSBqb2JfbmFtZTogYQogIHN0YXRpY19jb25maWdzOiBbXQo=}}
   - apiVersion: monitoring.grafana.com/v1alpha1
     kind: MetricsInstance
     metadata: {name: all, namespace: monitoring, labels: {a: b}}
@@ -114,22 +119,30 @@ items:
     metadata: {name: agent}
     roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:agent"}
     subjects: [{kind: ServiceAccount, name: agent, namespace: monitoring}]
+  - {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: system-agent}, rules: []}
+  - apiVersion: rbac.authorization.k8s.io/v1
+    kind: ClusterRoleBinding
+    metadata: {name: agent-2}
+    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: system-agent}
+    subjects: [{kind: ServiceAccount, name: agent, namespace: monitoring}]
   - {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: monitoring}}
 `
 	in := read(t, export)
 	for policy, stubs := range map[secretref.Policy][]string{
-		secretref.Plaintext: {"monitoring/jobs.secret.yaml.stub", "monitoring/login.secret.yaml.stub"},
-		secretref.Reference: {"monitoring/jobs.secret.yaml.stub"},
+		secretref.Plaintext: {"monitoring/jobs.secret.yaml.stub", "monitoring/login.secret.yaml.stub",
+			"monitoring/logs.secret.yaml.stub"},
+		secretref.Reference: {"monitoring/jobs.secret.yaml.stub", "monitoring/logs.secret.yaml.stub"},
 	} {
 		files, err := in.Files(rendered(in, secretref.Plaintext), policy)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := append([]string{
-			"cluster/agent.clusterrolebinding.yaml", "cluster/monitoring.namespace.yaml",
-			"cluster/system-agent.clusterrole.yaml",
+			"cluster/agent-2.clusterrolebinding.yaml", "cluster/agent.clusterrolebinding.yaml",
+			"cluster/monitoring.namespace.yaml",
+			"cluster/system-agent-49864c8c.clusterrole.yaml", "cluster/system-agent.clusterrole.yaml",
 			"monitoring/agent.grafanaagent.yaml", "monitoring/agent.serviceaccount.yaml",
-			"monitoring/all.metricsinstance.yaml", "monitoring/ca.configmap.yaml",
+			"monitoring/all.logsinstance.yaml", "monitoring/all.metricsinstance.yaml", "monitoring/ca.configmap.yaml",
 		}, stubs...)
 		slices.Sort(want)
 		var got []string

@@ -37,9 +37,7 @@ func (s *Store) Excerpts(pipeline string, list diag.List) []Excerpt {
 
 // input returns a file of the input commit of a source, or nil if the cache does not have it.
 func (v *view) input(source, file string) []byte {
-	i := slices.IndexFunc(v.Sources, func(src gitsync.SourceStatus) bool {
-		return len(v.Sources) == 1 || source == src.URL
-	})
+	i := slices.IndexFunc(v.Sources, func(src gitsync.SourceStatus) bool { return src.Label == source })
 	if i < 0 || v.Sources[i].Commit == "" || file == "" {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/test/outputs"
 )
 
@@ -28,6 +29,23 @@ func TestTheLinesOfFindings(t *testing.T) {
 		{}, {}, {},
 	}
 	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestTheLinesOfTwoBranches: the line is of the branch that the finding names, if two sources are of one repository.
+func TestTheLinesOfTwoBranches(t *testing.T) {
+	w := outputs.New(t)
+	w.Pass()
+	older := w.Status.Sources[0]
+	w.Remote.Commit("main", map[string]string{"in/agent.yaml": "# other\n" + outputs.Input("second")})
+	w.Pass()
+	newer := w.Status.Sources[0]
+	older.Label, newer.Label = older.URL+" branch a", newer.URL+" branch b"
+	w.Status.Sources = []gitsync.SourceStatus{older, newer}
+	at := diag.Diagnostic{File: "in/agent.yaml", Line: 3, Column: 7, Source: newer.Label}
+	want := []Excerpt{{"kind: ", "GrafanaAgent", ""}}
+	if got := storeOf(w).Excerpts("prod", diag.List{at}); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }

@@ -19,7 +19,7 @@ func (o *Options) Needs(set *manifest.Set) []manifest.ID {
 		if n.Encrypted == nil || set.Get(id) != nil {
 			continue
 		}
-		if policies.OfEncrypted(id, n.Encrypted) == secretref.Plaintext {
+		if policies.OfType(id, n.Encrypted.Type) == secretref.Plaintext {
 			wanted[id] = true
 		}
 	}

@@ -54,10 +54,10 @@ func (p Policies) Of(id manifest.ID, o *manifest.Object) Policy {
 	return p.of(id, func(types []string) bool { return o != nil && matches(types, typeOf(o)) })
 }
 
-// OfEncrypted returns the policy of a Secret or ConfigMap that SOPS encrypted.
-func (p Policies) OfEncrypted(id manifest.ID, o *manifest.Encrypted) Policy {
+// OfType returns the policy of a Secret of a type, or of a ConfigMap. An empty type is Opaque.
+func (p Policies) OfType(id manifest.ID, secretType string) Policy {
 	return p.of(id, func(types []string) bool {
-		return matches(types, cmp.Or(o.Type, string(corev1.SecretTypeOpaque)))
+		return matches(types, cmp.Or(secretType, string(corev1.SecretTypeOpaque)))
 	})
 }
 

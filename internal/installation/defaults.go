@@ -113,11 +113,21 @@ func setHTTPDefaults(get *corev1.HTTPGetAction) {
 
 func setVolumeDefaults(v *corev1.VolumeSource) {
 	const mode = 0o644
+	if *v == (corev1.VolumeSource{}) {
+		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
+	}
 	switch {
 	case v.Secret != nil:
 		point(&v.Secret.DefaultMode, mode)
 	case v.ConfigMap != nil:
 		point(&v.ConfigMap.DefaultMode, mode)
+	case v.AzureDisk != nil:
+		point(&v.AzureDisk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		point(&v.AzureDisk.Kind, corev1.AzureSharedBlobDisk)
+		point(&v.AzureDisk.FSType, "ext4")
+		point(&v.AzureDisk.ReadOnly, false)
+	case v.ISCSI != nil:
+		set(&v.ISCSI.ISCSIInterface, "default")
 	case v.HostPath != nil:
 		point(&v.HostPath.Type, corev1.HostPathUnset)
 	case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil:

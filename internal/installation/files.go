@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -27,8 +29,8 @@ type File struct {
 	Stub manifest.ID
 }
 
-// Files returns the inputs of an installation, by path. out is the render of all its objects.
-func (in *Installation) Files(out *generator.Output, policy secretref.Policy) ([]File, error) {
+// Files returns the inputs of an installation, by path. out is the render of all its objects under the policies.
+func (in *Installation) Files(out *generator.Output, policies secretref.Policies) ([]File, error) {
 	kept := in.custom()
 	for _, o := range slices.Concat(in.accounts(), in.referred(out, "ConfigMap")) {
 		kept[idOf(o)] = o
@@ -50,28 +52,33 @@ func (in *Installation) Files(out *generator.Output, policy secretref.Policy) ([
 		}
 		files = append(files, File{Path: pathOf(id), Data: text})
 	}
-	for _, o := range in.needed(out, policy) {
-		files = append(files, File{Path: pathOf(idOf(o)) + ".stub", Data: stub(o), Stub: idOf(o)})
+	for _, s := range in.stubs(out, policies) {
+		id := idOf(s.secret)
+		files = append(files, File{Path: pathOf(id) + ".stub", Data: s.text(), Stub: id})
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
 }
 
-// Manifests returns all objects that can be rendered, including values of Secrets, but without objects that the
-// operator created.
-func (in *Installation) Manifests(options manifest.Options) *manifest.Set {
+// Manifests returns all objects that can be rendered, including values of Secrets, but without Secrets that the
+// operator created, and what is wrong with them.
+func (in *Installation) Manifests(options manifest.Options) (*manifest.Set, diag.List) {
+	var found diag.List
 	var results []manifest.Result
 	for _, id := range in.ids {
-		if !slices.Contains(manifest.Kinds(), id.Kind) || isMade(in.objects[id]) {
+		if isSecret := id.Kind == "Secret"; !slices.Contains(manifest.Kinds(), id.Kind) ||
+			isSecret && isMade(in.objects[id]) {
 			continue
 		}
 		text, err := yaml.Marshal(clean(in.objects[id]).Object)
 		if err != nil {
 			continue // Files returns the error
 		}
-		results = append(results, manifest.Parse(manifest.File{Path: pathOf(id), Data: text}, options))
+		r := manifest.Parse(manifest.File{Path: pathOf(id), Data: text}, options)
+		results, found = append(results, r), append(found, r.Diags...)
 	}
-	return manifest.NewSet(results...)
+	set := manifest.NewSet(results...)
+	return set, append(found, set.Diags()...)
 }
 
 // pathOf returns the path of an object's file: in cluster/ if it has no namespace, otherwise in the namespace's
@@ -100,16 +107,18 @@ func (in *Installation) custom() map[manifest.ID]*unstructured.Unstructured {
 	return out
 }
 
-// accounts returns the ServiceAccounts of GrafanaAgents, and the objects that grant them rights.
+// accounts returns the ServiceAccounts that GrafanaAgents name, and the objects that grant rights to those of their
+// pods: to the account, which is default if none is named, or to all of the namespace.
 func (in *Installation) accounts() (out []*unstructured.Unstructured) {
-	names := map[string]bool{}
+	pods, named := map[string]bool{}, map[string]bool{}
 	for _, agent := range in.of(v1alpha1.GrafanaAgentKind) {
-		if name, _, _ := unstructured.NestedString(agent.Object, "spec", "serviceAccountName"); name != "" {
-			names[agent.GetNamespace()+"/"+name] = true
-		}
+		name, _, _ := unstructured.NestedString(agent.Object, "spec", "serviceAccountName")
+		named[agent.GetNamespace()+"/"+name] = true
+		pods["ServiceAccount "+agent.GetNamespace()+"/"+cmp.Or(name, "default")] = true
+		pods["Group /system:serviceaccounts:"+agent.GetNamespace()] = true
 	}
 	for _, account := range in.of("ServiceAccount") {
-		if names[account.GetNamespace()+"/"+account.GetName()] {
+		if named[account.GetNamespace()+"/"+account.GetName()] {
 			out = append(out, account)
 		}
 	}
@@ -117,7 +126,8 @@ func (in *Installation) accounts() (out []*unstructured.Unstructured) {
 		subjects, _, _ := unstructured.NestedSlice(binding.Object, "subjects")
 		if !slices.ContainsFunc(subjects, func(s any) bool {
 			subject, _ := s.(map[string]any)
-			return subject["kind"] == "ServiceAccount" && names[fmt.Sprint(subject["namespace"], "/", subject["name"])]
+			namespace, _ := subject["namespace"].(string)
+			return pods[fmt.Sprintf("%v %s/%v", subject["kind"], namespace, subject["name"])]
 		}) {
 			continue
 		}
@@ -135,42 +145,71 @@ func (in *Installation) accounts() (out []*unstructured.Unstructured) {
 	return out
 }
 
-// referred returns the objects of a kind that are rendered, or that rendered pods refer to.
+// referred returns the objects of a kind that are rendered, or that objects below a GrafanaAgent refer to, even if it
+// is not rendered because of an error, or paused.
 func (in *Installation) referred(out *generator.Output, kind string) (list []*unstructured.Unstructured) {
-	for _, u := range out.Units {
-		for _, id := range u.Inputs {
+	add := func(ids []manifest.ID) {
+		for _, id := range ids {
 			if o := in.objects[id]; o != nil && id.Kind == kind && !slices.Contains(list, o) {
 				list = append(list, o)
 			}
 		}
 	}
-	return list
-}
-
-// needed returns the Secrets that have to be in Git under a policy.
-func (in *Installation) needed(out *generator.Output, policy secretref.Policy) []*unstructured.Unstructured {
-	if policy == secretref.Plaintext {
-		return in.referred(out, "Secret")
+	for _, u := range out.Units {
+		add(u.Inputs)
 	}
-	var list []*unstructured.Unstructured
-	// Hand-written jobs are configuration.
-	for _, instance := range in.of(v1alpha1.MetricsInstanceKind, v1alpha1.LogsInstanceKind) {
-		name, _, _ := unstructured.NestedString(instance.Object, "spec", "additionalScrapeConfigs", "name")
-		if o := in.objects[manifest.ID{Kind: "Secret", Namespace: instance.GetNamespace(), Name: name}]; o != nil &&
-			!slices.Contains(list, o) {
-			list = append(list, o)
+	for _, h := range out.Hierarchies {
+		for o := range h.Objects {
+			add(secretref.Mentioned(o))
 		}
 	}
 	return list
 }
 
-// stub returns a Secret with its keys but without its values.
-func stub(o *unstructured.Unstructured) []byte {
-	kept := stubOf(o)
+// stub is a Secret that has to be in Git.
+type stub struct {
+	secret *unstructured.Unstructured
+	// needsValues is not set if only its type counts, which decides its policy.
+	needsValues bool
+}
+
+// stubs returns the Secrets that have to be in Git.
+func (in *Installation) stubs(out *generator.Output, policies secretref.Policies) (list []stub) {
+	jobs := map[manifest.ID]bool{} // hand-written jobs are configuration under each policy
+	for _, instance := range in.of(v1alpha1.MetricsInstanceKind, v1alpha1.LogsInstanceKind) {
+		name, _, _ := unstructured.NestedString(instance.Object, "spec", "additionalScrapeConfigs", "name")
+		jobs[manifest.ID{Kind: "Secret", Namespace: instance.GetNamespace(), Name: name}] = true
+	}
+	typesCount := slices.ContainsFunc(policies.Rules, func(r secretref.Rule) bool { return len(r.Types) > 0 })
+	for _, o := range in.of("Secret") {
+		if jobs[idOf(o)] {
+			list = append(list, stub{o, true})
+		}
+	}
+	for _, o := range in.referred(out, "Secret") {
+		kind, _, _ := unstructured.NestedString(o.Object, "type")
+		needsValues := policies.OfType(idOf(o), kind) != secretref.Reference
+		if !jobs[idOf(o)] && (needsValues || typesCount) {
+			list = append(list, stub{o, needsValues})
+		}
+	}
+	return list
+}
+
+// text returns the Secret with its type and its keys but without its values.
+func (s stub) text() []byte {
+	kept := stubOf(s.secret)
 	unstructured.RemoveNestedField(kept, "metadata", "labels")
+	if of, _, _ := unstructured.NestedString(s.secret.Object, "type"); of != "" {
+		kept["type"] = of
+	}
 	text, err := yaml.Marshal(kept)
 	if err != nil {
 		return nil // unreachable: maps of strings can be encoded
 	}
-	return append([]byte("# A stub without values. Fill them in, and drop .stub from the file's name.\n"), text...)
+	comment := "# A stub without values. Fill them in, and drop .stub from the file's name.\n"
+	if !s.needsValues {
+		comment = "# A stub for the type, which a rule is about: no value is needed. Drop .stub from the file's name.\n"
+	}
+	return append([]byte(comment), text...)
 }

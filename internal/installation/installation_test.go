@@ -133,7 +133,7 @@ items:
 			"monitoring/logs.secret.yaml.stub"},
 		secretref.Reference: {"monitoring/jobs.secret.yaml.stub", "monitoring/logs.secret.yaml.stub"},
 	} {
-		files, err := in.Files(rendered(in, secretref.Plaintext), policy)
+		files, err := in.Files(rendered(in, policy), secretref.Policies{Default: policy})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		out := rendered(in, secretref.Plaintext)
-		if _, err := in.Files(out, secretref.Plaintext); err != nil {
+		if _, err := in.Files(out, secretref.Policies{Default: secretref.Plaintext}); err != nil {
 			t.Error(err)
 		}
 		_, _ = in.Compare(out.Units) // a live object may be arbitrary
@@ -216,8 +216,9 @@ func FuzzRead(f *testing.F) {
 }
 
 func rendered(in *Installation, policy secretref.Policy) *generator.Output {
-	return generator.Render(in.Manifests(manifest.Options{Compatibility: manifest.Operator,
-		UnknownFields: manifest.IgnoreUnknownFields}),
+	set, _ := in.Manifests(manifest.Options{Compatibility: manifest.Operator,
+		UnknownFields: manifest.IgnoreUnknownFields})
+	return generator.Render(set,
 		generator.Options{Compatibility: manifest.Operator, Secrets: policy}, nil)
 }
 

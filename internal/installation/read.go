@@ -2,10 +2,13 @@ package installation
 
 import (
 	"slices"
+	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/internal/kubelist"
 )
@@ -41,12 +44,47 @@ func Of(objects []*unstructured.Unstructured) *Installation {
 }
 
 func (in *Installation) add(o *unstructured.Unstructured) {
+	if isForeign(o) {
+		return
+	}
 	id := manifest.ID{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 	if in.objects[id] == nil {
 		in.objects[id] = o
 		in.ids = append(in.ids, id)
 	}
 }
+
+// groups are the API groups of the kinds that are read, besides those of the custom resources of agentry.
+func groups() map[string]string {
+	const apps, rbac = "apps", "rbac.authorization.k8s.io"
+	out := map[string]string{"Secret": "", "ConfigMap": "", manifest.NamespaceKind: "", "ServiceAccount": "",
+		"StatefulSet": apps, "DaemonSet": apps, "Deployment": apps,
+		"Role": rbac, "RoleBinding": rbac, "ClusterRole": rbac, "ClusterRoleBinding": rbac,
+		"CustomResourceDefinition": "apiextensions.k8s.io",
+		"Kustomization":            "kustomize.toolkit.fluxcd.io", "HelmRelease": "helm.toolkit.fluxcd.io"}
+	for _, kind := range manifest.Kinds() {
+		if _, isCore := out[kind]; !isCore {
+			out[kind] = v1alpha1.Group
+		}
+	}
+	for _, kind := range []string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig"} {
+		out[kind] = "monitoring.coreos.com"
+	}
+	return out
+}
+
+// isForeign reports whether an object is of another API group that has a kind of the same name, such as an Integration
+// of Camel K.
+func isForeign(o *unstructured.Unstructured) bool {
+	group, _, hasGroup := strings.Cut(o.GetAPIVersion(), "/")
+	if !hasGroup {
+		group = ""
+	}
+	want, isRead := kindGroups()[o.GetKind()]
+	return isRead && group != want
+}
+
+var kindGroups = sync.OnceValue(groups)
 
 // Len returns the number of objects.
 func (in *Installation) Len() int { return len(in.ids) }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	goyaml "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -49,6 +50,7 @@ func read(export []byte, add func(*unstructured.Unstructured) error) error {
 		return &Mistake{"it is UTF-16 text, as > of PowerShell writes it",
 			"write it as UTF-8: kubectl get -o yaml ... | Out-File -Encoding utf8 FILE"}
 	}
+	export = bytes.TrimPrefix(export, []byte("\xef\xbb\xbf")) // the byte order mark of UTF-8
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(export)))
 	for n := 1; ; n++ {
 		text, err := documents.Read()
@@ -59,9 +61,11 @@ func read(export []byte, add func(*unstructured.Unstructured) error) error {
 			return &Mistake{fmt.Sprintf("document %d cannot be read", n), writeIt}
 		}
 		place := fmt.Sprintf("document %d", n)
-		object, err := decode(place, bytes.TrimSpace(text))
-		if err == nil && object != nil {
-			err = each(place, object, add)
+		objects, err := decode(place, bytes.TrimSpace(text))
+		for _, object := range objects {
+			if err == nil {
+				err = each(place, object, add)
+			}
 		}
 		if err != nil {
 			return err
@@ -75,22 +79,61 @@ func isUTF16(text []byte) bool {
 		bytes.IndexByte(text[:min(len(text), 2)], 0) >= 0
 }
 
-// decode returns the object of a document, or nil if it is empty.
-func decode(place string, text []byte) (object map[string]any, err error) {
-	if bytes.HasPrefix(text, []byte("{")) && utiljson.Unmarshal(text, &object) == nil {
-		return object, nil
+// decode returns the objects of a document: none if it is empty, and several if they are JSON, one after the other.
+func decode(place string, text []byte) ([]map[string]any, error) {
+	isFlow := bytes.HasPrefix(text, []byte("{"))
+	if isFlow {
+		if objects, isJSON, err := decodeJSON(place, text); isJSON {
+			return objects, err
+		}
 	}
+	asJSON, err := yaml.YAMLToJSONStrict(text)
 	var value any
-	if err := yaml.Unmarshal(text, &value); err != nil {
+	if err == nil {
+		err = utiljson.Unmarshal(asJSON, &value) // keeps large integers
+	}
+	if err != nil {
 		return nil, broken(place, text, err)
+	}
+	if isFlow && !isOne(text) {
+		return nil, &Mistake{place + " has something after its object", writeIt}
 	}
 	switch value := value.(type) {
 	case nil:
 		return nil, nil
 	case map[string]any:
-		return value, nil
+		return []map[string]any{value}, nil
 	}
 	return nil, &Mistake{place + " is " + formOf(value) + ", and no object", writeIt}
+}
+
+// decodeJSON returns the objects of a text in JSON. What begins with something else is not JSON.
+func decodeJSON(place string, text []byte) (objects []map[string]any, isJSON bool, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	for {
+		var one json.RawMessage
+		var object map[string]any
+		err := decoder.Decode(&one)
+		switch {
+		case errors.Is(err, io.EOF):
+			return objects, true, nil
+		case len(objects) == 0 && err != nil:
+			return nil, false, nil
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, true, &Mistake{place + " ends in the middle of an object: it was cut off", again}
+		case err != nil || utiljson.Unmarshal(one, &object) != nil:
+			return nil, true, &Mistake{fmt.Sprintf("%s: what follows object %d is no object", place, len(objects)),
+				writeIt}
+		}
+		objects = append(objects, object)
+	}
+}
+
+// isOne reports whether a text in YAML is one document: the parser stops after the first.
+func isOne(text []byte) bool {
+	decoder := goyaml.NewDecoder(bytes.NewReader(text))
+	var node goyaml.Node
+	return decoder.Decode(&node) == nil && errors.Is(decoder.Decode(&node), io.EOF)
 }
 
 var lineOf = lazyregexp.New(`line (\d+)`)
@@ -103,12 +146,17 @@ func broken(place string, text []byte, err error) error {
 		return &Mistake{place + " ends in the middle of an object: it was cut off", again}
 	}
 	lines := bytes.Count(text, []byte("\n")) + 1
+	isTwice := strings.Contains(err.Error(), "already set in map")
 	if found := lineOf.FindStringSubmatch(err.Error()); found != nil {
 		line, _ := strconv.Atoi(found[1])
-		if line >= lines && lines > 1 {
+		if line >= lines && lines > 1 && !isTwice {
 			return &Mistake{place + " ends in the middle of an object: it was cut off", again}
 		}
 		place += ", line " + found[1]
+	}
+	if isTwice {
+		return &Mistake{place + ": a field is there twice, as where the output of two commands was joined",
+			"put a line --- between them, or export all kinds with one command"}
 	}
 	return &Mistake{place + " is neither YAML nor JSON", writeIt}
 }

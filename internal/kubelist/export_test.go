@@ -20,11 +20,18 @@ func TestRead(t *testing.T) {
 	)
 	utf16 := "\xff\xfe" + strings.Join(strings.Split(list, ""), "\x00") + "\x00"
 	for name, c := range map[string]struct{ export, want string }{
-		"an object":       {pod, "v1 Pod a"},
-		"a list":          {list, "v1 Pod a"},
-		"a list in YAML":  {text, "v1 Pod a"},
-		"documents":       {text + "---\n" + pod + "\n---\n", "v1 Pod a, v1 Pod a"},
-		"a mark of UTF-8": {"\xef\xbb\xbf" + list, "v1 Pod a"},
+		"an object":                    {pod, "v1 Pod a"},
+		"a list":                       {list, "v1 Pod a"},
+		"a list in YAML":               {text, "v1 Pod a"},
+		"documents":                    {text + "---\n" + pod + "\n---\n", "v1 Pod a, v1 Pod a"},
+		"a mark of UTF-8":              {"\xef\xbb\xbf" + list, "v1 Pod a"},
+		"objects in JSON":              {pod + "\n" + list + pod, "v1 Pod a, v1 Pod a, v1 Pod a"},
+		"objects in JSON, cut off":     {pod + "\n" + pod[:20], isCut},
+		"an object in JSON and a text": {pod + "\nhunter2", "document 1: what follows object 1 is no object"},
+		"objects in a flow": {"{kind: Pod, metadata: {name: a}}\n{kind: Pod, metadata: {name: b}}",
+			"document 1 has something after its object"},
+		"two outputs, joined": {text + text,
+			"document 1, line 8: a field is there twice, as where the output of two commands was joined"},
 		"a list of the API server": {
 			`{"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}]}`, "v1 Pod a"},
 		"an empty list":                {`{"kind": "List", "items": []}`, "it holds no object"},

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -21,8 +23,8 @@ import (
 // placeholder is the repository in a pipeline file that is not in a checkout.
 const placeholder = "https://git.example.com/CHANGE/ME.git"
 
-const header = `# Made by agentry import: renders what the Grafana Agent Operator rendered, so that no pod restarts. docs/migration.md of
-# agentry describes the way to compatibility: current.
+const header = `# Made by agentry import: renders what the Grafana Agent Operator rendered. docs/migration.md of agentry says when pods
+# restart, and describes the way to compatibility: current.
 `
 
 // destination is a new folder for the inputs and for the pipeline that reads them.
@@ -57,9 +59,9 @@ func newDestination(folder string, set []string) (*destination, error) {
 	case scaffold.Key:
 		source["auth"] = map[string]any{"sshKeyEnv": "GIT_SSH_KEY", "knownHostsEnv": "GIT_KNOWN_HOSTS"}
 	}
-	name := path.Base(filepath.ToSlash(absolute))
-	if problem, _ := diag.LabelName(name); problem != "" {
-		name = "prod"
+	name, err := nameFor(absolute)
+	if err != nil {
+		return nil, err
 	}
 	fields, err := pipelinefile.Set(map[string]any{
 		"apiVersion": pipeline.APIVersion, "kind": pipeline.Kind, "metadata": map[string]any{"name": name},
@@ -74,6 +76,30 @@ func newDestination(folder string, set []string) (*destination, error) {
 	text, err := yaml.Marshal(fields)
 	d.pipeline = append([]byte(header), text...)
 	return d, err
+}
+
+// nameFor returns the name of the pipeline: that of the folder or, if it is one of another pipeline in the checkout, of
+// all folders on the way. Two pipelines of one name would write to one branch, and delete what the other renders.
+func nameFor(absolute string) (string, error) {
+	var taken []string
+	top, below := inCheckout(absolute)
+	if top != "" {
+		fleet, err := pipelinefile.Below(os.DirFS(top))
+		if err != nil {
+			return "", err
+		}
+		for _, p := range fleet {
+			taken = append(taken, p.Metadata.Name, strings.TrimPrefix(p.Spec.Output.Branch, "environments/"))
+		}
+	}
+	names := []string{path.Base(filepath.ToSlash(absolute)), strings.ReplaceAll(below, "/", "-"), "prod"}
+	for _, name := range names {
+		if problem, _ := diag.LabelName(name); problem == "" && !slices.Contains(taken, name) {
+			return name, nil
+		}
+	}
+	return "", command.Usagef("name a folder whose name no pipeline has",
+		"other pipelines in this checkout have the names %s", strings.Join(slices.Compact(taken), ", "))
 }
 
 // inCheckout returns the top of the repository that a folder is in, or nothing, and the way from there to the folder.

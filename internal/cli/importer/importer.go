@@ -19,6 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/installation"
@@ -221,11 +222,12 @@ func (s importer) run(ctx context.Context, from source, to *destination, format 
 	if err != nil {
 		return err
 	}
-	set := in.Manifests(p.Spec.ParseOptions())
+	set, found := in.Manifests(p.Spec.ParseOptions())
 	out := generator.Render(set, options, nil)
-	found := slices.Concat(out.Diags,
-		out.NoAgent(diag.Error, "export it too: kubectl get grafanaagents -A -o yaml"))
-	files, err := in.Files(out, options.Secrets)
+	found = slices.Concat(found, out.Diags, out.NoAgent(diag.Error,
+		"export it too: kubectl get grafanaagents.monitoring.grafana.com -A -o yaml"))
+	found.Sort()
+	files, err := in.Files(out, secretref.Policies{Default: options.Secrets, Rules: options.SecretRules})
 	if err != nil {
 		return err
 	}
@@ -245,7 +247,7 @@ func (s importer) run(ctx context.Context, from source, to *destination, format 
 	if command.IsData(format) {
 		err = command.WriteData(s.Stdout, format, documentOf(c))
 	} else {
-		err = s.compare(c, options.Secrets)
+		err = s.compare(c, p)
 	}
 	if err != nil {
 		return err
@@ -300,15 +302,15 @@ func documentOf(c *installation.Comparison) document {
 }
 
 // compare prints what happens to the live workloads.
-func (s importer) compare(c *installation.Comparison, policy secretref.Policy) error {
-	if c.Live == 0 {
-		_, err := fmt.Fprintln(s.Stdout, "no live workload is in the export, so nothing is compared")
-		return err
-	}
+func (s importer) compare(c *installation.Comparison, p *pipelinefile.Pipeline) error {
 	var b strings.Builder
 	restart, refused := c.With(difference.PodsRestart), c.With(difference.Refused)
 	of := fmt.Sprintf(" of %s", display.Amount(c.Live, "live workload"))
 	switch {
+	case c.Live == 0 && len(c.LeftOver) == 0:
+		b.WriteString("no live workload is in the export, so nothing is compared\n")
+	case c.Live == 0:
+		b.WriteString("no live workload is rendered, so nothing is compared\n")
 	case len(refused) > 0:
 		fmt.Fprintf(&b, "Kubernetes refuses the change of %d%s\n", len(refused), of)
 	case len(restart) > 0:
@@ -332,7 +334,7 @@ func (s importer) compare(c *installation.Comparison, policy secretref.Policy) e
 	}
 	list("rendered, and not in the cluster", c.Absent)
 	list("in the cluster, and not rendered", c.LeftOver)
-	if len(restart) > 0 && policy != secretref.Plaintext {
+	if len(restart) > 0 && p.Spec.Secrets.Policy == secretref.Reference && p.Spec.Runtime == pipeline.RuntimeAgent {
 		b.WriteString("\nWith --secrets plaintext the pods mount what the operator let them mount. docs/migration.md " +
 			"says what that means.\n")
 	}

@@ -130,10 +130,13 @@ func (i initializer) run(flags *cli.Context, folder string) error {
 	if found.HasErrors() {
 		return command.Usagef(found[0].Hint, "%s", found[0].Problem())
 	}
-	if err := checkUnapplied(at, options, files, applies); err != nil {
+	there = there.except(options.Pipeline())
+	if err := checkUnapplied(at, options, files, applies, func(folder string) bool {
+		return there.isRead(mine[0].Spec.Sources[0], folder)
+	}); err != nil {
 		return err
 	}
-	if err := there.except(options.Pipeline()).check(options, mine[0]); err != nil {
+	if err := there.check(options, mine[0], at.typed(options.Folder)); err != nil {
 		return err
 	}
 	w, err := write(at.top, options, files)
@@ -167,7 +170,7 @@ func (i initializer) options(flags *cli.Context, at place, there others) (o scaf
 		return o, nil, err
 	}
 	bootstraps := slices.DeleteFunc(slices.Clone(applies), func(f applied.Folder) bool { return !f.IsBootstrap })
-	o.Name = q.ask("name", "Name of the pipeline", nameFor(at.folder, bootstraps), checkName)
+	o.Name = q.ask("name", "Name of the pipeline", nameFor(cmp.Or(at.folder, at.named), bootstraps), checkName)
 	o.Namespace = q.ask("namespace", "Namespace of the agents", flags.String("namespace"), checkName)
 	before := there.answers()
 	o.RemoteWrite = q.ask("remote-write", "URL that samples are sent to", before.remoteWrite, checkRemoteWrite)
@@ -214,8 +217,9 @@ func bootstrapOf(o scaffold.Options, all []applied.Folder) *applied.Folder {
 	return nil
 }
 
-// checkUnapplied refuses to write inputs where a tool would apply them.
-func checkUnapplied(at place, o scaffold.Options, files []scaffold.File, applies []applied.Folder) error {
+// checkUnapplied refuses to write inputs where a tool would apply them, and proposes a folder that no pipeline reads.
+func checkUnapplied(at place, o scaffold.Options, files []scaffold.File, applies []applied.Folder,
+	isRead func(folder string) bool) error {
 	isInput := func(name string) bool { return name == o.Pipeline() || strings.HasPrefix(name, o.Inputs()+"/") }
 	for _, folder := range applies {
 		for _, f := range files {
@@ -224,7 +228,7 @@ func checkUnapplied(at place, o scaffold.Options, files []scaffold.File, applies
 			}
 			hint := "let it apply only a folder of the repository, or put the inputs into another repository"
 			for _, free := range []string{"monitoring/" + o.Name, "agentry/" + o.Name} {
-				if !slices.ContainsFunc(applies, func(f applied.Folder) bool {
+				if !isRead(free+"/monitoring") && !slices.ContainsFunc(applies, func(f applied.Folder) bool {
 					return f.Applies(free+"/pipeline.yaml") || f.Applies(free+"/monitoring/agent.yaml")
 				}) {
 					hint = "name another FOLDER: agentry init " + at.typed(free)

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
@@ -25,33 +26,12 @@ type others struct {
 	fleet []*pipelinefile.Pipeline
 }
 
-// findOthers reads the pipeline files of a repository. One that is not valid is left out: agentry check reports it.
+// findOthers reads the pipeline files of a repository.
 func findOthers(top string) (o others, err error) {
 	o.top = top
-	if !isFolder(top) {
-		return o, nil
+	if isFolder(top) {
+		o.fleet, err = pipelinefile.Below(os.DirFS(top))
 	}
-	err = fs.WalkDir(os.DirFS(top), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil //nolint:nilerr // a pass reports what cannot be read
-		case name != "." && d.IsDir() && strings.HasPrefix(d.Name(), "."):
-			return fs.SkipDir
-		case !d.Type().IsRegular() || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)):
-			return nil
-		}
-		if info, err := d.Info(); err != nil || info.Size() > pipelinefile.MaxFileBytes {
-			return nil //nolint:nilerr // as above
-		}
-		text, err := fs.ReadFile(os.DirFS(top), name)
-		if err != nil || !bytes.Contains(text, []byte(pipeline.APIVersion)) {
-			return nil //nolint:nilerr // as above
-		}
-		if found, wrong := pipelinefile.Parse(name, text); !wrong.HasErrors() {
-			o.fleet = append(o.fleet, found...)
-		}
-		return nil
-	})
 	return o, err
 }
 
@@ -83,7 +63,8 @@ func (o others) expanded(folder string) (out []*pipelinefile.Pipeline) {
 
 // check refuses a pipeline that would get in the way of another one: by its name, its place, or because that one reads
 // its inputs.
-func (o others) check(options scaffold.Options, mine *pipelinefile.Pipeline) error {
+// folder is the new one, as it was typed.
+func (o others) check(options scaffold.Options, mine *pipelinefile.Pipeline, folder string) error {
 	fleet := o.expanded(options.Folder)
 	for _, p := range fleet {
 		overlaps := pipeline.Overlaps([]*pipeline.Pipeline{&p.Pipeline, &mine.Pipeline})
@@ -94,8 +75,9 @@ func (o others) check(options scaffold.Options, mine *pipelinefile.Pipeline) err
 		if !overlaps[0].SameName {
 			what = "writes to " + p.Spec.Output.Branch + ", in the way of " + options.Output()
 		}
-		return command.Usagef(rename(options, fleet), "nothing is written, because pipeline %s (%s) %s: one would "+
-			"delete what the other renders", p.Metadata.Name, p.Origin(), what)
+		return command.Usagef(rename(options, fleet, folder), 
+			"nothing is written, because pipeline %s (%s) %s: one would delete what the other renders", p.Metadata.Name,
+			p.Origin(), what)
 	}
 	for _, p := range fleet {
 		for i, src := range p.Spec.Sources {
@@ -110,6 +92,13 @@ func (o others) check(options scaffold.Options, mine *pipelinefile.Pipeline) err
 	return nil
 }
 
+// isRead reports whether a pipeline reads a folder of a source.
+func (o others) isRead(of pipeline.Source, folder string) bool {
+	return slices.ContainsFunc(o.expanded(folder), func(p *pipelinefile.Pipeline) bool {
+		return slices.ContainsFunc(p.Spec.Sources, func(src pipeline.Source) bool { return reads(src, of, folder) })
+	})
+}
+
 // reads reports whether a source has a folder of another one.
 func reads(src, of pipeline.Source, folder string) bool {
 	return pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(of.URL) && src.Ref == of.Ref &&
@@ -117,14 +106,17 @@ func reads(src, of pipeline.Source, folder string) bool {
 }
 
 // rename says how the new pipeline gets a name that no other one has.
-func rename(o scaffold.Options, fleet []*pipelinefile.Pipeline) string {
+func rename(o scaffold.Options, fleet []*pipelinefile.Pipeline, folder string) string {
 	name := strings.ReplaceAll(o.Folder, "/", "-")
 	if checkName(name) != nil || slices.ContainsFunc(fleet, func(p *pipelinefile.Pipeline) bool {
 		return p.Metadata.Name == name || p.Spec.Output.Branch == "environments/"+name
 	}) {
 		name = "NAME"
 	}
-	return strings.TrimSpace(fmt.Sprintf("give it another name: agentry init --name %s %s", name, o.Folder))
+	if folder == "." {
+		folder = ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("give it another name: agentry init --name %s %s", name, folder))
 }
 
 // without says how a source leaves out the new folder.
@@ -139,6 +131,10 @@ func (o others) without(options scaffold.Options, src pipeline.Source, index int
 		entries, _ := os.ReadDir(path.Join(o.top, in)) // it may be new
 		for _, e := range entries {
 			name := path.Join(in, e.Name())
+			isPipeline := slices.ContainsFunc(o.fleet, func(p *pipelinefile.Pipeline) bool { return p.File() == name })
+			if !e.IsDir() && manifest.IsManifestPath(e.Name()) && !isPipeline {
+				return "name a FOLDER that it does not read" // it has files of its own there
+			}
 			if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !pipeline.Within(name, options.Inputs()) {
 				rest = append(rest, name)
 			}

@@ -12,6 +12,7 @@ type place struct {
 	// the folder that paths begin in: the top of the repository or, without one, the folder itself
 	top            string
 	folder         string // from the top, with slashes; empty for the top
+	named          string // the name of a folder that is in no repository, if one was given
 	here           string // the current folder
 	origin, branch string // empty if they are not known
 }
@@ -27,7 +28,9 @@ func locate(folder string) (place, error) {
 		return place{}, err
 	}
 	p := place{top: absolute, here: here}
-	if top := checkout.Top(absolute); top != "" {
+	if top := checkout.Top(absolute); top == "" && absolute != here {
+		p.named = filepath.Base(absolute)
+	} else if top != "" {
 		p.top, p.origin, p.branch = top, checkout.Origin(top), checkout.Branch(top)
 	}
 	relative, err := filepath.Rel(p.top, absolute)

@@ -83,9 +83,8 @@ func resources(o Options) (out []resource) {
 	return out
 }
 
-// secrets are those that people and programs made, without what Helm and Kubernetes keep for themselves.
-var secrets = resource{perNamespace: true,
-	fields: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"}
+// secrets are all but those that Helm keeps for itself.
+var secrets = resource{perNamespace: true, fields: "type!=helm.sh/release.v1"}
 
 // Options choose the objects to read.
 type Options struct {

@@ -1,15 +1,12 @@
 package gitsync
 
 import (
-	"slices"
-
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/internal/blame"
 	"github.com/agentry-dev/agentry/gitsync/internal/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/plan"
-	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // maxBlamed limits the findings, and the held objects, of which a pass says who changed them last.
@@ -36,7 +33,7 @@ func (p *pass) blame(from *start) {
 
 // blameOne adds to a finding who changed it last and who owns its file, and dates the object back that is held for it.
 func (p *pass) blameOne(from *start, d *diag.Diagnostic, h *plan.HeldObject) {
-	i := slices.IndexFunc(p.sources.List, func(s *source.Source) bool { return s.Label == d.Source })
+	i, file := Locate(p.report.Sources, *d)
 	if i < 0 || d.File == "" {
 		return
 	}
@@ -45,8 +42,8 @@ func (p *pass) blameOne(from *start, d *diag.Diagnostic, h *plan.HeldObject) {
 	defer rd.Close()
 	src := blame.Source{URL: repo.URL(), Reader: rd, Head: from.commits[i]}
 	// Objects that the cache lost cost nothing but the answer: the finding is the same without it.
-	d.Changed, _ = p.memory.blame.Change(src, d.File, d.Line)
-	d.Owners, _ = p.memory.blame.Owners(src, d.File)
+	d.Changed, _ = p.memory.blame.Change(src, file, d.Line)
+	d.Owners, _ = p.memory.blame.Owners(src, file)
 	if h != nil {
 		p.dateBack(src, h)
 	}

@@ -149,10 +149,24 @@ func (p *pass) readBranch(s *start) (err error) {
 	return s.tip.ReadPromotion(rd, s.branch, p.pipeline.Metadata.Name)
 }
 
+// mountOf returns the folder that the files of a source are in, where another source builds from them.
+func mountOf(src *source.Source) string {
+	if src.Name == "" {
+		return ""
+	}
+	return "@" + src.Name
+}
+
 // choose adds the commit of the next source.
 func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip source.Tip) error {
 	url, ref := src.Repo.URL(), src.RefName()
-	last := source.Rendered{Base: s.branch.Inventory.Base(url, ref), Proposed: s.tip.Lock.Commits(url, ref)}
+	before := 0 // sources with the same URL and ref
+	for _, other := range s.inputs.Sources {
+		if other.URL == url && other.Ref == ref {
+			before++
+		}
+	}
+	last := source.Rendered{Base: s.branch.Inventory.Base(url, ref, before), Proposed: s.tip.Lock.Commits(url, ref)}
 	limit, cancel := p.share(ctx)
 	defer cancel()
 	commit, stale, err := src.Choose(limit, p.since, tip, last)
@@ -167,6 +181,6 @@ func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip sou
 	subject, _ := committext.SplitMessage(commit.Message)
 	p.report.Sources = append(p.report.Sources,
 		SourceStatus{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: lastgood.CommitRef(commit).Date,
-			Subject: subject, Stale: stale != nil, Label: src.Label})
+			Subject: subject, Stale: stale != nil, Label: src.Label, Mount: mountOf(src)})
 	return nil
 }

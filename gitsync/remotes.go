@@ -11,7 +11,6 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
-	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
@@ -105,24 +104,31 @@ func (s *Syncer) use(perSource []*repo.Repo, verify []*signature.Verifier) {
 		if isLocal {
 			src.Label, src.Kept, src.Tags = local.Label, local.Paths, local.Tags
 		} else if len(s.sources.List) > 1 {
-			src.Label = labelOf(src, perSource)
+			src.Label = s.labelOf(i, perSource)
 		}
 	}
 }
 
 // labelOf returns the name of a source in findings: the URL of its repository, which has no user name as that of the
-// pipeline may have, and its ref if several sources are of that repository.
-func labelOf(src *source.Source, all []*repo.Repo) string {
-	url, n := src.Repo.URL(), 0
-	for _, r := range all {
-		if r.URL() == url {
-			n++
+// pipeline may have; its ref, if several sources are of that repository; and its place, if these have the same ref.
+func (s *Syncer) labelOf(i int, repos []*repo.Repo) string {
+	label, ref := repos[i].URL(), s.sources.List[i].RefName()
+	sameURL, sameRef := 0, 0
+	for n, r := range repos {
+		if r.URL() == label {
+			sameURL++
+			if s.sources.List[n].RefName() == ref {
+				sameRef++
+			}
 		}
 	}
-	if n == 1 {
-		return url
+	if sameURL > 1 {
+		label += " " + ref
 	}
-	return url + " " + src.RefName()
+	if sameRef > 1 {
+		label += fmt.Sprintf(" (spec.sources[%d])", i)
+	}
+	return label
 }
 
 // check returns an error for credentials that cannot be used, and for keys that the pipeline demands and that are not

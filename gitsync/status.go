@@ -1,6 +1,8 @@
 package gitsync
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -21,6 +23,17 @@ type SourceStatus struct {
 	Stale bool `json:"stale"`
 	// Label is the source in findings about its files. It is empty if there is only one.
 	Label string `json:"-"`
+	// Mount is the folder that its files are in, in findings about what another source builds from them.
+	Mount string `json:"-"`
+}
+
+// Locate returns the index of the source that a file of a finding is in, or -1, and the name that the file has there.
+func Locate(sources []SourceStatus, d diag.Diagnostic) (i int, file string) {
+	mount, rest, _ := strings.Cut(d.File, "/")
+	if i := slices.IndexFunc(sources, func(s SourceStatus) bool { return s.Mount != "" && s.Mount == mount }); i >= 0 {
+		return i, rest
+	}
+	return slices.IndexFunc(sources, func(s SourceStatus) bool { return s.Label == d.Source }), d.File
 }
 
 // OutputStatus is the output branch.

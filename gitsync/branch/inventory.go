@@ -66,16 +66,22 @@ type Inventory struct {
 	Damaged bool     `json:"-"` // whether the inventory, UnitsFile or Bases had to be read from the branch's history
 }
 
-// Base returns the commit of a source that the output was rendered from, or zero if unknown.
-func (inv *Inventory) Base(url, ref string) plumbing.Hash {
-	if inv != nil {
-		for _, s := range inv.Sources {
-			if s.URL == url && s.Ref == ref {
-				return plumbing.NewHash(s.Commit)
-			}
+// Base returns the commit of a source that the output was rendered from, or zero if unknown. Of several sources with
+// the URL and ref, n counts those before it: they can be at different commits, because each has its own keys.
+func (inv *Inventory) Base(url, ref string, n int) (commit plumbing.Hash) {
+	if inv == nil {
+		return commit
+	}
+	for _, s := range inv.Sources {
+		if s.URL != url || s.Ref != ref {
+			continue
+		}
+		commit = plumbing.NewHash(s.Commit)
+		if n--; n < 0 {
+			break
 		}
 	}
-	return plumbing.ZeroHash
+	return commit
 }
 
 // Bases has the fields that agentry adds to the format of MetadataFile.

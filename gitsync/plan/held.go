@@ -175,7 +175,7 @@ func (f *heldFinder) since(h *held) branch.CommitRef {
 		source = in.SourceOf(o)
 	case h.standIn != nil:
 		from := f.LastGood.Origin(h.standIn)
-		source = max(0, in.Index(from.Source, from.Ref))
+		source = max(0, in.Index(from.Source, from.Ref, from.Path))
 	}
 	return lastgood.CommitRef(in.Commits[source])
 }

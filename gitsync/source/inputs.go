@@ -208,9 +208,20 @@ func (in *Inputs) SourceOf(o *manifest.Object) int {
 	}))
 }
 
-// Index returns the index of the source with the URL and ref, or -1.
-func (in *Inputs) Index(url, ref string) int {
-	return slices.IndexFunc(in.Sources, func(s *Source) bool { return s.Repo.URL() == url && s.RefName() == ref })
+// Index returns the index of the source with the URL and ref, or -1. Of several it is the one that reads the file, else
+// the first.
+func (in *Inputs) Index(url, ref, file string) int {
+	first := -1
+	for i, s := range in.Sources {
+		switch {
+		case s.Repo.URL() != url || s.RefName() != ref:
+		case slices.ContainsFunc(s.Paths, func(p string) bool { return pipeline.Within(path.Clean(p), file) }):
+			return i
+		case first < 0:
+			first = i
+		}
+	}
+	return first
 }
 
 // merge merges the objects of all files. If possible, it updates the last set, so that the cost depends on the size of

@@ -141,24 +141,24 @@ func (r row) OutputPage() string {
 
 // FilePage returns the page of the file that a finding is about, at the commit that was read.
 func (r row) FilePage(f diag.Diagnostic) string {
-	if i := r.sourceOf(f); i >= 0 {
-		return r.links.sources[i].File(r.Sources[i].Commit, f.File, f.Line)
+	if i, file := r.locate(f); i >= 0 {
+		return r.links.sources[i].File(r.Sources[i].Commit, file, f.Line)
 	}
 	return ""
 }
 
 // ChangePage returns the page of the commit that last changed what a finding is about.
 func (r row) ChangePage(f diag.Diagnostic) string {
-	if i := r.sourceOf(f); i >= 0 && f.Changed != nil {
+	if i, _ := r.locate(f); i >= 0 && f.Changed != nil {
 		return r.links.sources[i].Commit(f.Changed.Commit)
 	}
 	return ""
 }
 
-// sourceOf returns the index of the source of a finding, or -1 if its pages are not known.
-func (r row) sourceOf(f diag.Diagnostic) int {
-	return slices.IndexFunc(r.Sources[:min(len(r.Sources), len(r.links.sources))],
-		func(s gitsync.SourceStatus) bool { return s.Label == f.Source })
+// locate returns the index of the source that a finding's file is in, or -1 if its pages are not known, and the file's
+// name there.
+func (r row) locate(f diag.Diagnostic) (i int, file string) {
+	return gitsync.Locate(r.Sources[:min(len(r.Sources), len(r.links.sources))], f)
 }
 
 // HeldCount returns how many objects and whole units are held or left out.

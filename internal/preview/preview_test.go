@@ -191,7 +191,7 @@ func newLab(t *testing.T, change func(*pipeline.Spec)) *lab {
 	access := &forge.Config{Type: pipeline.ForgeGitHub, URL: l.URL, Repository: "org/monitoring"}
 	l.p = New(Options{Sites: &forge.Sites{}, Pool: pool, Version: "v0.0.0-test",
 		Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
-			return &pipelinefile.Secrets{Sources: []*forge.Config{access}}, nil
+			return &pipelinefile.Secrets{Sources: slices.Repeat([]*forge.Config{access}, len(l.def.Spec.Sources))}, nil
 		}})
 	l.pass(nil)
 	return l
@@ -225,7 +225,7 @@ func (l *lab) round() {
 // sync makes a real pass of the pipeline.
 func (l *lab) sync() {
 	l.t.Helper()
-	s, err := gitsync.New(l.def.Pipeline, gitsync.Credentials{Sources: make([]transport.Auth, 1)},
+	s, err := gitsync.New(l.def.Pipeline, gitsync.Credentials{Sources: make([]transport.Auth, len(l.def.Spec.Sources))},
 		gitsync.Options{CacheDir: l.t.TempDir()})
 	if err != nil {
 		l.t.Fatal(err)
@@ -280,6 +280,23 @@ func TestPullRequestShowsItsChangesInAComment(t *testing.T) {
 	if text := l.comment(7); !strings.Contains(text, "**No changes** with `"+head[:7]+"`") ||
 		strings.Contains(text, "diff") {
 		t.Errorf("stale comment:\n%s", text)
+	}
+}
+
+// TestAllSourcesOfABranchMove: merging a pull request moves all of them, so there is one preview with all changes.
+func TestAllSourcesOfABranchMove(t *testing.T) {
+	l := newLab(t, func(s *pipeline.Spec) {
+		second := s.Sources[0]
+		s.Sources[0].Paths, second.Paths = []string{"agent.yaml", "secret.yaml"}, []string{"monitor.yaml"}
+		s.Sources = append(s.Sources, second)
+	})
+	l.sync()
+	head := l.open(7, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
+	l.round()
+	statuses, _ := l.take()
+	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 object changed")
+	if text := l.comment(7); !strings.Contains(text, "regex: web → metrics") {
+		t.Errorf("the change of the second source is missing:\n%s", text)
 	}
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -26,7 +28,11 @@ func (r *renderer) render(ctx context.Context, ref string) (base, head *gitsync.
 	if base, err = r.renderBase(ctx); err != nil {
 		return nil, nil, err
 	}
-	s, err := r.open(map[int]repo.Ref{r.source: {Name: ref}})
+	heads := map[int]repo.Ref{}
+	for _, i := range sameBranch(r.def, r.source) {
+		heads[i] = repo.Ref{Name: ref}
+	}
+	s, err := r.open(heads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,18 +53,29 @@ func (r *renderer) renderBase(ctx context.Context) (*gitsync.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.fingerprint = fingerprint(report, r.source)
+	r.fingerprint = fingerprint(report, sameBranch(r.def, r.source))
 	return report, nil
+}
+
+// sameBranch returns the sources that read the branch of a source, by index: merging a pull request moves all of them.
+func sameBranch(d *fleet.Definition, source int) (out []int) {
+	of := d.Spec.Sources[source]
+	for i, src := range d.Spec.Sources {
+		if src.Ref == of.Ref && pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(of.URL) {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // fingerprint identifies everything in the base that a comparison depends on: its output and diagnostics, and the
 // commits of the other sources, with which heads are rendered too.
-func fingerprint(report *gitsync.Report, source int) string {
+func fingerprint(report *gitsync.Report, replaced []int) string {
 	sum := sha256.New()
 	part := func(format string, args ...any) { fmt.Fprintf(sum, format+"\x00", args...) }
 	for i, s := range report.Sources {
 		part("%t", s.Stale)
-		if i != source {
+		if !slices.Contains(replaced, i) {
 			part("%s", s.Commit)
 		}
 	}

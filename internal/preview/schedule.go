@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,7 +54,9 @@ func (s *schedule) set(out fleet.Outcome) {
 	followed := out.After.Owned && !out.Removed && !d.Spec.Suspend
 	wanted := map[watchKey]bool{}
 	for i, src := range d.Spec.Sources {
-		if !followed || src.Previews == nil || src.Forge == nil {
+		if !followed || !isPreviewed(src) || slices.ContainsFunc(sameBranch(d, i), func(n int) bool {
+			return n < i && isPreviewed(d.Spec.Sources[n]) // it has the previews of this branch
+		}) {
 			continue
 		}
 		key := watchKey{out.After.Name, i}
@@ -73,6 +76,8 @@ func (s *schedule) set(out fleet.Outcome) {
 		}
 	}
 }
+
+func isPreviewed(src pipeline.Source) bool { return src.Previews != nil && src.Forge != nil }
 
 // moved records the commits of a pass. If they changed, previews may be out of date. s.mu must be held.
 func (s *schedule) moved(w *watch, sources []gitsync.SourceStatus) {

@@ -1,7 +1,6 @@
 package repobrowser
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -37,7 +36,7 @@ func (s *Store) Excerpts(pipeline string, list diag.List) []Excerpt {
 
 // input returns a file of the input commit of a source, or nil if the cache does not have it.
 func (v *view) input(source, file string) []byte {
-	i := slices.IndexFunc(v.Sources, func(src gitsync.SourceStatus) bool { return src.Label == source })
+	i, file := gitsync.Locate(v.Sources, diag.Diagnostic{Source: source, File: file})
 	if i < 0 || v.Sources[i].Commit == "" || file == "" {
 		return nil
 	}

@@ -322,7 +322,7 @@ func (l *LastGood) fromText(r *Record) (*manifest.Object, error) {
 
 // fromSource reads the version of a record from its source.
 func (l *LastGood) fromSource(r *Record) (*manifest.Object, error) {
-	i := l.history.Index(r.Source, r.Ref)
+	i := l.history.Index(r.Source, r.Ref, r.Path)
 	if i < 0 {
 		return nil, nil
 	}

@@ -151,6 +151,9 @@ func (r *Run) Named(list diag.List) diag.List {
 		}
 		for _, text := range []*string{&d.Message, &d.Hint} {
 			*text = mounted.ReplaceAllStringFunc(*text, func(file string) string { return r.name(nil, file) })
+			for _, at := range r.locals {
+				*text = strings.ReplaceAll(*text, " of "+at.label, "") // a file at hand
+			}
 		}
 		if l != nil {
 			d.File, d.BuiltBy, d.Source = r.name(l, d.File), r.name(l, d.BuiltBy), ""

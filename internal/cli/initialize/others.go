@@ -75,7 +75,7 @@ func (o others) check(options scaffold.Options, mine *pipelinefile.Pipeline, fol
 		if !overlaps[0].SameName {
 			what = "writes to " + p.Spec.Output.Branch + ", in the way of " + options.Output()
 		}
-		return command.Usagef(rename(options, fleet, folder), 
+		return command.Usagef(rename(options, fleet, folder),
 			"nothing is written, because pipeline %s (%s) %s: one would delete what the other renders", p.Metadata.Name,
 			p.Origin(), what)
 	}

@@ -1,6 +1,7 @@
 package dryrun
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -98,13 +99,37 @@ func (w *workTree) standsFor(spec *pipeline.Spec) []int {
 	if len(found) == 0 {
 		return nil
 	}
-	head, ref := checkout.Branch(w.top), spec.Sources[found[0]].Ref
-	for _, i := range found {
-		if spec.Sources[i].Ref.Branch == head && head != "" {
-			ref = spec.Sources[i].Ref
-		}
+	ref := spec.Sources[found[0]].Ref
+	if i := w.ofBranch(spec, found); i >= 0 {
+		ref = spec.Sources[i].Ref
 	}
 	return slices.DeleteFunc(found, func(i int) bool { return spec.Sources[i].Ref != ref })
+}
+
+// ofBranch returns the last of some sources that reads the branch of the work tree, or -1.
+func (w *workTree) ofBranch(spec *pipeline.Spec, sources []int) int {
+	head := checkout.Branch(w.top)
+	for _, i := range slices.Backward(sources) {
+		if spec.Sources[i].Ref.Branch == head && head != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// guess says which source a work tree stands in for, if others are of its repository, and none reads its branch.
+func (w *workTree) guess(spec *pipeline.Spec, sources []int) string {
+	if len(sources) == 0 || w.ofBranch(spec, sources) >= 0 {
+		return ""
+	}
+	of := spec.Sources[sources[0]]
+	if !slices.ContainsFunc(spec.Sources, func(src pipeline.Source) bool {
+		return src.Ref != of.Ref && pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(of.URL)
+	}) {
+		return ""
+	}
+	return fmt.Sprintf("the files stand in for %s of %s, the first source of this repository: --source NAME=FOLDER "+
+		"names another one", of.Ref.RepoRef(), pipeline.RepositoryAddress(of.URL))
 }
 
 // onlySource returns the tree that stands in for the only source of the pipelines in a file, or of the one that was

@@ -62,6 +62,7 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 			s.close()
 		}
 	}()
+	ofAll := len(s.notes)
 	for _, p := range s.fleet {
 		run := &Run{Pipeline: p, request: &s.Request, trees: s.trees, Notes: slices.Clone(s.notes),
 			IsOne: len(s.fleet) == 1}
@@ -71,6 +72,7 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 		if err := run.pass(ctx, s); err != nil {
 			return nil, nil, err
 		}
+		run.Notes, s.notes = append(run.Notes, s.notes[ofAll:]...), s.notes[:ofAll] // what is only about this pipeline
 		runs = append(runs, run)
 	}
 	if err := s.checkAway(runs); err != nil {

@@ -30,7 +30,11 @@ func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*
 	for i, t := range s.trees {
 		sources := []int{i} // of a pipeline that was made for them
 		if s.file != "" {
-			sources = t.standsFor(spec)
+			if sources = t.standsFor(spec); s.isReplaced(t, spec, sources) {
+				sources = nil
+			} else if guess := t.guess(spec, sources); guess != "" {
+				s.note("%s", guess)
+			}
 			if !isKnown && len(spec.Sources) == 1 {
 				if only := s.onlySource(t, spec.Sources[0]); only != nil {
 					t, sources = only, []int{0}
@@ -81,6 +85,27 @@ func (s *session) adapt(src *pipeline.Source, t *workTree) {
 	}
 }
 
+// sourceOf returns the index of the source with a name or URL, or -1.
+func sourceOf(spec *pipeline.Spec, name string) int {
+	return slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool {
+		return src.Name == name || pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(name)
+	})
+}
+
+// isReplaced reports whether the request says which of several sources of its repository a work tree stands in for.
+func (s *session) isReplaced(t *workTree, spec *pipeline.Spec, guessed []int) bool {
+	for name, folder := range s.Sources {
+		at, err := realPath(folder)
+		i := sourceOf(spec, name)
+		if err == nil && at == t.top && i >= 0 && slices.ContainsFunc(guessed, func(n int) bool {
+			return pipeline.RepositoryAddress(spec.Sources[n].URL) == pipeline.RepositoryAddress(spec.Sources[i].URL)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 // replace makes a folder stand in for a source, by its name or URL, or for what a custom resource names.
 func (s *session) replace(ctx context.Context, spec *pipeline.Spec, name string, add func(int, local),
 	out *[]*local) error {
@@ -88,10 +113,11 @@ func (s *session) replace(ctx context.Context, spec *pipeline.Spec, name string,
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool {
-		return src.Name == name || pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(name)
-	})
+	i := sourceOf(spec, name)
 	t := &workTree{top: at, isRepo: checkout.Top(at) == at}
+	if n := slices.IndexFunc(s.trees, func(known *workTree) bool { return known.top == at }); n >= 0 {
+		t = s.trees[n]
+	}
 	if i < 0 || s.file == "" {
 		i = len(spec.Sources)
 		alias := fmt.Sprintf("source-%d", i)

@@ -187,8 +187,8 @@ func (in *Installation) stubs(out *generator.Output, policies secretref.Policies
 		}
 	}
 	for _, o := range in.referred(out, "Secret") {
-		kind, _, _ := unstructured.NestedString(o.Object, "type")
-		needsValues := policies.OfType(idOf(o), kind) != secretref.Reference
+		of, _, _ := unstructured.NestedString(o.Object, "type")
+		needsValues := policies.OfType(idOf(o), of) != secretref.Reference
 		if !jobs[idOf(o)] && (needsValues || typesCount) {
 			list = append(list, stub{o, needsValues})
 		}

@@ -62,8 +62,7 @@ func (o others) expanded(folder string) (out []*pipelinefile.Pipeline) {
 }
 
 // check refuses a pipeline that would get in the way of another one: by its name, its place, or because that one reads
-// its inputs.
-// folder is the new one, as it was typed.
+// its inputs. folder is the new one, as people type it.
 func (o others) check(options scaffold.Options, mine *pipelinefile.Pipeline, folder string) error {
 	fleet := o.expanded(options.Folder)
 	for _, p := range fleet {

@@ -10,11 +10,12 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // SourceRefs looks for a revision in the repositories of the sources: a branch, a tag, a full name such as
 // refs/pull/7/head, or a full commit id. It returns a value for [Options.SourceRefs], with the sources whose
-// repositories have it.
+// repositories have it. Of sources at several refs of one repository, only those move that it is of.
 func (s *Syncer) SourceRefs(ctx context.Context, revision string) (map[int]repo.Ref, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout,
 		fmt.Errorf("no answer within %s", s.options.Timeout))
@@ -29,11 +30,27 @@ func (s *Syncer) SourceRefs(ctx context.Context, revision string) (map[int]repo.
 			}
 			known[src.Repo] = found
 		}
-		if found != nil {
+		if found != nil && s.isOf(i, revision) {
 			heads[i] = *found
 		}
 	}
 	return heads, nil
+}
+
+// isOf reports whether a revision is of the ref of a source: of several refs of a repository it is of the branch with
+// its name, else of the first.
+func (s *Syncer) isOf(i int, revision string) bool {
+	var first *source.Source
+	for _, src := range s.sources.List {
+		switch {
+		case src.Repo != s.sources.List[i].Repo:
+		case src.Ref.Branch == revision:
+			return s.sources.List[i].Ref.Branch == revision
+		case first == nil:
+			first = src
+		}
+	}
+	return s.sources.List[i].Ref == first.Ref
 }
 
 // find returns the ref that a revision means in a repository, or nil. A commit is searched in a branch, if the remote

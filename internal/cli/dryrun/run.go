@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
@@ -265,17 +266,25 @@ func (r *Run) findRevision(ctx context.Context, c gitsync.Credentials, options *
 	if err != nil {
 		return command.RepositoryError(err, pipeline.Remedy(err))
 	}
+	maps.DeleteFunc(heads, func(i int, _ repo.Ref) bool { // what is at hand is of the ref of its own source
+		return slices.ContainsFunc(r.locals, func(l *local) bool { return r.isSameRepository(l.index, i) })
+	})
 	if len(heads)+len(r.locals) == 0 {
 		const hint = "push it; a revision is a branch, a tag, a full commit id, or a name like refs/pull/7/head"
 		return command.Usagef(hint,
 			"no source of %s has the revision %s", r.Pipeline.Metadata.Name, r.request.Revision)
 	}
 	if n := len(r.Pipeline.Spec.Sources) - len(heads) - len(r.locals); n > 0 {
-		r.note("%s: %d of %d sources do not have it, and are read as the pipeline says", r.request.Revision, n,
-			len(r.Pipeline.Spec.Sources))
+		r.note("%s: %d of %d sources are at other branches or do not have it, and are read as the pipeline says",
+			cmp.Or(r.request.RevisionName, r.request.Revision), n, len(r.Pipeline.Spec.Sources))
 	}
 	options.SourceRefs = heads
 	return nil
+}
+
+func (r *Run) isSameRepository(i, n int) bool {
+	all := r.Pipeline.Spec.Sources
+	return pipeline.RepositoryAddress(all[i].URL) == pipeline.RepositoryAddress(all[n].URL)
 }
 
 func dry(ctx context.Context, p *pipelinefile.Pipeline, credentials gitsync.Credentials, options gitsync.Options) (

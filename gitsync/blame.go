@@ -33,7 +33,7 @@ func (p *pass) blame(from *start) {
 
 // blameOne adds to a finding who changed it last and who owns its file, and dates the object back that is held for it.
 func (p *pass) blameOne(from *start, d *diag.Diagnostic, h *plan.HeldObject) {
-	i, file := Locate(p.report.Sources, *d)
+	i, file := Locate(p.report.Sources, d.Source, d.File)
 	if i < 0 || d.File == "" {
 		return
 	}

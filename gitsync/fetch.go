@@ -149,14 +149,6 @@ func (p *pass) readBranch(s *start) (err error) {
 	return s.tip.ReadPromotion(rd, s.branch, p.pipeline.Metadata.Name)
 }
 
-// mountOf returns the folder that the files of a source are in, where another source builds from them.
-func mountOf(src *source.Source) string {
-	if src.Name == "" {
-		return ""
-	}
-	return "@" + src.Name
-}
-
 // choose adds the commit of the next source.
 func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip source.Tip) error {
 	url, ref := src.Repo.URL(), src.RefName()
@@ -181,6 +173,6 @@ func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip sou
 	subject, _ := committext.SplitMessage(commit.Message)
 	p.report.Sources = append(p.report.Sources,
 		SourceStatus{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: lastgood.CommitRef(commit).Date,
-			Subject: subject, Stale: stale != nil, Label: src.Label, Mount: mountOf(src)})
+			Subject: subject, Stale: stale != nil, Label: src.Label, Mount: source.MountFolder(src.Name)})
 	return nil
 }

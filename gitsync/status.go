@@ -27,13 +27,14 @@ type SourceStatus struct {
 	Mount string `json:"-"`
 }
 
-// Locate returns the index of the source that a file of a finding is in, or -1, and the name that the file has there.
-func Locate(sources []SourceStatus, d diag.Diagnostic) (i int, file string) {
-	mount, rest, _ := strings.Cut(d.File, "/")
+// Locate returns the index of the source that the file of a finding about a source is in, or -1, and the name that it
+// has there.
+func Locate(sources []SourceStatus, source, file string) (i int, name string) {
+	mount, rest, _ := strings.Cut(file, "/")
 	if i := slices.IndexFunc(sources, func(s SourceStatus) bool { return s.Mount != "" && s.Mount == mount }); i >= 0 {
 		return i, rest
 	}
-	return slices.IndexFunc(sources, func(s SourceStatus) bool { return s.Label == d.Source }), d.File
+	return slices.IndexFunc(sources, func(s SourceStatus) bool { return s.Label == source }), file
 }
 
 // OutputStatus is the output branch.

@@ -103,28 +103,36 @@ func (s *Source) options(opts manifest.Options) manifest.Options {
 	return opts
 }
 
+// MountFolder returns the folder in which a source is mounted in others, by its name. Without a name it is in none.
+func MountFolder(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "@" + name
+}
+
 // Mount mounts sources in the sources whose custom resources can build from them, according to the pipeline's
-// sourceRefs. The mount folder of a source is "@" and its name.
+// sourceRefs.
 func (s *Sources) Mount(spec *pipeline.Spec) {
 	for i, src := range s.List {
 		mounts := spec.Mounts(i)
 		src.Mounts, src.References, src.Given = map[string]*Source{}, map[string]string{}, nil
 		for name, n := range mounts {
-			src.Mounts["@"+name] = s.List[n]
+			src.Mounts[MountFolder(name)] = s.List[n]
 		}
 		for _, name := range slices.Sorted(maps.Keys(mounts)) {
 			for _, p := range s.List[mounts[name]].Paths {
 				if spec.Build.SharesPaths {
-					src.Given = append(src.Given, path.Join("@"+name, p))
+					src.Given = append(src.Given, path.Join(MountFolder(name), p))
 				}
 			}
 			if spec.Build.SharesPaths {
-				src.References[s.List[mounts[name]].URL] = "@" + name
+				src.References[s.List[mounts[name]].URL] = MountFolder(name)
 			}
 		}
 		for ref, name := range spec.SourceRefs {
 			if _, found := mounts[name]; found {
-				src.References[ref] = "@" + name
+				src.References[ref] = MountFolder(name)
 			} else if name == src.Name {
 				src.References[ref] = "."
 			}

@@ -158,7 +158,7 @@ func (r row) ChangePage(f diag.Diagnostic) string {
 // locate returns the index of the source that a finding's file is in, or -1 if its pages are not known, and the file's
 // name there.
 func (r row) locate(f diag.Diagnostic) (i int, file string) {
-	return gitsync.Locate(r.Sources[:min(len(r.Sources), len(r.links.sources))], f)
+	return gitsync.Locate(r.Sources[:min(len(r.Sources), len(r.links.sources))], f.Source, f.File)
 }
 
 // HeldCount returns how many objects and whole units are held or left out.

@@ -1,8 +1,8 @@
 package installation
 
 import (
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,37 +54,30 @@ func (in *Installation) add(o *unstructured.Unstructured) {
 	}
 }
 
-// groups are the API groups of the kinds that are read, besides those of the custom resources of agentry.
-func groups() map[string]string {
+// kindGroups are the API groups of the kinds that are read.
+var kindGroups = sync.OnceValue(func() map[string]string {
 	const apps, rbac = "apps", "rbac.authorization.k8s.io"
-	out := map[string]string{"Secret": "", "ConfigMap": "", manifest.NamespaceKind: "", "ServiceAccount": "",
+	out := map[string]string{}
+	for _, kind := range manifest.Kinds() {
+		out[kind] = v1alpha1.Group
+	}
+	maps.Copy(out, map[string]string{"Secret": "", "ConfigMap": "", manifest.NamespaceKind: "", "ServiceAccount": "",
 		"StatefulSet": apps, "DaemonSet": apps, "Deployment": apps,
 		"Role": rbac, "RoleBinding": rbac, "ClusterRole": rbac, "ClusterRoleBinding": rbac,
 		"CustomResourceDefinition": "apiextensions.k8s.io",
-		"Kustomization":            "kustomize.toolkit.fluxcd.io", "HelmRelease": "helm.toolkit.fluxcd.io"}
-	for _, kind := range manifest.Kinds() {
-		if _, isCore := out[kind]; !isCore {
-			out[kind] = v1alpha1.Group
-		}
-	}
+		"Kustomization":            "kustomize.toolkit.fluxcd.io", "HelmRelease": "helm.toolkit.fluxcd.io"})
 	for _, kind := range []string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig"} {
 		out[kind] = "monitoring.coreos.com"
 	}
 	return out
-}
+})
 
 // isForeign reports whether an object is of another API group that has a kind of the same name, such as an Integration
 // of Camel K.
 func isForeign(o *unstructured.Unstructured) bool {
-	group, _, hasGroup := strings.Cut(o.GetAPIVersion(), "/")
-	if !hasGroup {
-		group = ""
-	}
-	want, isRead := kindGroups()[o.GetKind()]
-	return isRead && group != want
+	group, isRead := kindGroups()[o.GetKind()]
+	return isRead && o.GroupVersionKind().Group != group
 }
-
-var kindGroups = sync.OnceValue(groups)
 
 // Len returns the number of objects.
 func (in *Installation) Len() int { return len(in.ids) }

@@ -36,7 +36,7 @@ func (s *Store) Excerpts(pipeline string, list diag.List) []Excerpt {
 
 // input returns a file of the input commit of a source, or nil if the cache does not have it.
 func (v *view) input(source, file string) []byte {
-	i, file := gitsync.Locate(v.Sources, diag.Diagnostic{Source: source, File: file})
+	i, file := gitsync.Locate(v.Sources, source, file)
 	if i < 0 || v.Sources[i].Commit == "" || file == "" {
 		return nil
 	}

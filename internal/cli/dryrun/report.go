@@ -132,6 +132,9 @@ const thisRepository = "=.;"
 // mounted matches the name of a file of a source that is mounted in another one, in a message.
 var mounted = lazyregexp.New(`@[A-Za-z0-9.-]+/[^\s:,;()"]*`)
 
+// atHand matches the place of a file that is at hand, in a message about an object of another source.
+var atHand = lazyregexp.New(`([^\s(]+?)((?::\d+){0,2}) of (\(checkout \d+\))`)
+
 // Named returns findings with the names of files that people know.
 func (r *Run) Named(list diag.List) diag.List {
 	out, up := slices.Clone(list), Up()
@@ -151,9 +154,10 @@ func (r *Run) Named(list diag.List) diag.List {
 		}
 		for _, text := range []*string{&d.Message, &d.Hint} {
 			*text = mounted.ReplaceAllStringFunc(*text, func(file string) string { return r.name(nil, file) })
-			for _, at := range r.locals {
-				*text = strings.ReplaceAll(*text, " of "+at.label, "") // a file at hand
-			}
+			*text = atHand.ReplaceAllStringFunc(*text, func(place string) string {
+				parts := atHand.FindStringSubmatch(place)
+				return r.name(r.labelled(parts[3]), parts[1]) + parts[2]
+			})
 		}
 		if l != nil {
 			d.File, d.BuiltBy, d.Source = r.name(l, d.File), r.name(l, d.BuiltBy), ""

@@ -23,7 +23,7 @@ import (
 func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*local, err error) {
 	spec := &p.Spec
 	add := func(i int, l local) {
-		l.index, l.label = i, fmt.Sprintf("checkout:%d", i)
+		l.index, l.label = i, fmt.Sprintf("(checkout %d)", i)
 		out = append(out, &l)
 	}
 	isKnown := slices.ContainsFunc(s.trees, func(t *workTree) bool { return len(t.standsFor(spec)) > 0 })
@@ -115,9 +115,6 @@ func (s *session) replace(ctx context.Context, spec *pipeline.Spec, name string,
 	}
 	i := sourceOf(spec, name)
 	t := &workTree{top: at, isRepo: checkout.Top(at) == at}
-	if n := slices.IndexFunc(s.trees, func(known *workTree) bool { return known.top == at }); n >= 0 {
-		t = s.trees[n]
-	}
 	if i < 0 || s.file == "" {
 		i = len(spec.Sources)
 		alias := fmt.Sprintf("source-%d", i)

@@ -243,8 +243,8 @@ func (w *served) metric(series string) string {
 	return ""
 }
 
-// passes is how many passes the first pipeline's status tells of. Metrics are counted a moment after the status says that
-// a pass has ended.
+// passes is how many passes the first pipeline's status tells of. Metrics are counted a moment after the status says
+// that a pass has ended.
 func (w *served) passes() (made int64) {
 	w.t.Helper()
 	all := w.until("there is a pipeline", func(p server.Pipelines) bool { return len(p.Items) > 0 })

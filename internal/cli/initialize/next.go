@@ -35,8 +35,11 @@ func next(at place, o scaffold.Options, w written) string {
 	}
 	fmt.Fprintf(&b, ":\n\n  agentry check %s\n  agentry tree %s\n", o.Dir(), o.Dir())
 	fmt.Fprintf(&b, "\nPush it to %s of %s, and look what a pass would do:\n\n", o.Branch, o.URL)
+	if !at.isRepository {
+		fmt.Fprintf(&b, "  git init -b %s\n", o.Branch)
+	}
 	fmt.Fprintf(&b, "  git add %s\n", strings.Join(places(o, slices.Concat(w.new, w.joined)), " "))
-	fmt.Fprintf(&b, "  git commit -m 'Begin with agentry'\n  git push origin HEAD:%s\n", o.Branch)
+	fmt.Fprintf(&b, "  git commit -m 'Begin with agentry'\n  git push %s HEAD:%s\n", at.remote(o.URL), o.Branch)
 	switch o.Repository() {
 	case scaffold.Token:
 		b.WriteString("  export GIT_TOKEN=...                 # may read and push\n")

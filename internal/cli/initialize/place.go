@@ -1,9 +1,12 @@
 package initialize
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/checkout"
 )
 
@@ -15,6 +18,7 @@ type place struct {
 	named          string // the name of a folder that is in no repository, if one was given
 	here           string // the current folder
 	origin, branch string // empty if they are not known
+	isRepository   bool
 }
 
 // locate looks for the repository that a folder is in, which need not be there yet.
@@ -31,7 +35,7 @@ func locate(folder string) (place, error) {
 	if top := checkout.Top(absolute); top == "" && absolute != here {
 		p.named = filepath.Base(absolute)
 	} else if top != "" {
-		p.top, p.origin, p.branch = top, checkout.Origin(top), checkout.Branch(top)
+		p.top, p.origin, p.branch, p.isRepository = top, checkout.Origin(top), checkout.Branch(top), true
 	}
 	relative, err := filepath.Rel(p.top, absolute)
 	if relative != "." {
@@ -50,4 +54,18 @@ func (p place) typed(name string) string {
 		at = below
 	}
 	return filepath.ToSlash(at)
+}
+
+// remote returns what git push calls a repository here: the name of a remote, or the URL itself.
+func (p place) remote(url string) string {
+	if url == p.origin {
+		return "origin" // whose own URL may hold credentials
+	}
+	remotes := checkout.Remotes(p.top)
+	for _, name := range slices.Sorted(maps.Keys(remotes)) {
+		if pipeline.RepositoryAddress(remotes[name]) == pipeline.RepositoryAddress(url) {
+			return name
+		}
+	}
+	return url
 }

@@ -1,10 +1,10 @@
 package console
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
 )
 
 const (
@@ -14,7 +14,7 @@ const (
 	maxOfCause = 12
 )
 
-// cause is a finding that several pipelines have: the same line of one repository is wrong for all of them.
+// cause is a finding that several pipelines have: the same line of one branch is wrong for all of them.
 type cause struct {
 	diag.Diagnostic
 	Number int // from 1
@@ -23,8 +23,11 @@ type cause struct {
 	key causeKey
 }
 
-// Repository returns the repository with the line, or its name in the pipelines.
+// Repository returns the repository with the line.
 func (c cause) Repository() string { return c.key.repository }
+
+// Ref returns the ref at which the repository is read, such as "branch main".
+func (c cause) Ref() string { return c.key.ref }
 
 // Named returns the pipelines that are named.
 func (c cause) Named() []row { return c.Rows[:min(len(c.Rows), maxOfCause)] }
@@ -34,12 +37,17 @@ func (c cause) Unnamed() int { return len(c.Rows) - len(c.Named()) }
 
 // causeKey is what findings of one cause have in common.
 type causeKey struct {
-	repository string
+	repository, ref string
 	diag.Mistake
 }
 
-func (r row) causeKey(d diag.Diagnostic) causeKey {
-	return causeKey{cmp.Or(d.Source, r.Repository()), d.Mistake()}
+func (r row) causeKey(d diag.Diagnostic) (key causeKey) {
+	if i, file := gitsync.Locate(r.Sources, d.Source, d.File); i >= 0 {
+		key.repository, key.ref = r.Sources[i].URL, r.Sources[i].Ref
+		d.Source, d.File = "", file // pipelines call a source as they like
+	}
+	key.Mistake = d.Mistake()
+	return key
 }
 
 // causes returns what several pipelines have in common, the most frequent first, and notes it in the rows whose first

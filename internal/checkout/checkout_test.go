@@ -350,6 +350,38 @@ func TestARepositoryIsReadAsItIs(t *testing.T) {
 	}
 }
 
+// TestTheBranchOfACommit: CI systems check a commit out, and fetch the branch that it is of.
+func TestTheBranchOfACommit(t *testing.T) {
+	top := t.TempDir()
+	git(t, top, "init", "-q", "-b", "main")
+	git(t, top, "remote", "add", "origin", "https://git.example.com/a.git")
+	git(t, top, "commit", "-q", "--allow-empty", "-m", "one")
+	git(t, top, "checkout", "-q", "--detach")
+	for _, step := range []struct{ ref, want string }{
+		{"", ""},
+		{"refs/remotes/pull/5/merge", ""}, // GitHub's, of no remote
+		{"refs/remotes/origin/team/next", "team/next"},
+		{"refs/remotes/other/main", "team/next"}, // of no remote, either
+		{"refs/remotes/origin/main", ""},         // one of two
+	} {
+		if step.ref != "" {
+			git(t, top, "update-ref", step.ref, "HEAD")
+		}
+		if step.want != "" {
+			git(t, top, "symbolic-ref", "refs/remotes/origin/HEAD", step.ref)
+		}
+		if got := Branch(top); got != step.want {
+			t.Errorf("with %s the branch is %q, not %q", step.ref, got, step.want)
+		}
+	}
+	git(t, top, "commit", "-q", "--allow-empty", "-m", "two")
+	git(t, top, "update-ref", "refs/remotes/origin/main", "HEAD")
+	git(t, top, "pack-refs", "--all")
+	if got := Branch(top); got != "main" {
+		t.Errorf("the branch of the second commit is %q", got)
+	}
+}
+
 func TestRemotes(t *testing.T) {
 	top := t.TempDir()
 	git(t, top, "init", "-q")

@@ -2,10 +2,13 @@ package checkout
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,7 +82,8 @@ func Origin(top string) string {
 	return remote
 }
 
-// Branch returns the branch that is checked out in the Git work tree at top, or "".
+// Branch returns the branch that is checked out in the Git work tree at top, or "". Where a commit is checked out, as CI
+// systems do, it is the only branch of the remotes that was at this commit when it was fetched.
 func Branch(top string) string {
 	g := gitFolder{top: top}
 	own, _ := g.dirs()
@@ -87,11 +91,26 @@ func Branch(top string) string {
 	if err != nil {
 		return ""
 	}
-	name, _ := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: refs/heads/")
-	if name == strings.TrimSpace(string(text)) {
-		return "" // a commit
+	if name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: refs/heads/"); ok {
+		return name
 	}
-	return name
+	refs, err := OpenRepository(top).git(context.Background(), "for-each-ref", "--points-at=HEAD",
+		"--format=%(refname:lstrip=2)", "refs/remotes")
+	if err != nil {
+		return ""
+	}
+	found := map[string]bool{}
+	for remote := range Remotes(top) {
+		for ref := range strings.FieldsSeq(refs) {
+			if name, ok := strings.CutPrefix(ref, remote+"/"); ok && name != "HEAD" {
+				found[name] = true
+			}
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return slices.Collect(maps.Keys(found))[0]
 }
 
 // gitFolder is what Git knows about a folder at the top of a work tree. Outside of one it knows nothing.

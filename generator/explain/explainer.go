@@ -26,8 +26,9 @@ type Render struct {
 	Ignore ignore.Rules
 	// Diags are the findings about the inputs and about the render, with the names of files that people know.
 	Diags diag.List
-	// Show returns the name by which people know a file of an object. Nil: names stay as they are.
-	Show func(file string) string
+	// Show returns the name by which people know a file of a source, and the source unless the file is at hand. Nil: both
+	// stay as they are.
+	Show func(source, file string) (name, of string)
 }
 
 // Unit is the output of one GrafanaAgent and everything that it discovers, or objects that are passed through.
@@ -166,6 +167,7 @@ type Object struct {
 	Name      string            `json:"name"`
 	File      string            `json:"file,omitempty"`
 	Line      int               `json:"line,omitempty"`
+	Source    string            `json:"source,omitempty"` // with the file, as in a diagnostic
 	Labels    map[string]string `json:"labels,omitempty"`
 }
 
@@ -178,8 +180,8 @@ func (o Object) ID() manifest.ID {
 func (x *inputs) describe(o *manifest.Object) Object {
 	file, line, _ := o.Written()
 	out := name(o)
-	out.File, out.Line = x.show(file), line
-	out.Labels = o.Labels.Map()
+	out.File, out.Source = x.show(o.Source(), file)
+	out.Line, out.Labels = line, o.Labels.Map()
 	return out
 }
 
@@ -188,11 +190,11 @@ func name(o *manifest.Object) Object {
 	return Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
-func (x *inputs) show(file string) string {
+func (x *inputs) show(source, file string) (name, of string) {
 	if x.render.Show == nil || file == "" {
-		return file
+		return file, source
 	}
-	return x.render.Show(file)
+	return x.render.Show(source, file)
 }
 
 // Field is the path of a field, and its position. An absent field has the position of its parent.
@@ -201,7 +203,7 @@ type Field struct {
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// Source is the source with the file, as in a diagnostic.
-	Source string `json:"-"`
+	Source string `json:"source,omitempty"`
 }
 
 // field returns a field with its position. Fields of objects that select are asked for often, so they are cached.
@@ -226,5 +228,6 @@ type fieldKey struct {
 
 func (x *inputs) find(o *manifest.Object, path string) Field {
 	d := o.Place(diag.Diagnostic{Path: path})
-	return Field{Path: path, File: x.show(d.File), Line: d.Line, Source: d.Source}
+	file, source := x.show(d.Source, d.File)
+	return Field{Path: path, File: file, Line: d.Line, Source: source}
 }

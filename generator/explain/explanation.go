@@ -220,7 +220,7 @@ func (x *inputs) findings(id manifest.ID) diag.List {
 
 // problem returns a diagnostic in one line, with its position.
 func (x *inputs) problem(d diag.Diagnostic) string {
-	d.File = x.show(d.File)
+	d.File, d.Source = x.show(d.Source, d.File)
 	return d.String()
 }
 

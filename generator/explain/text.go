@@ -13,7 +13,7 @@ import (
 // Text returns the explanation for people. Foreign text in it cannot control a terminal.
 func (e *Explanation) Text() string {
 	p := &printer{}
-	p.line(0, "%s  %s", e.Object.ID(), at(e.Object.File, e.Object.Line))
+	p.line(0, "%s  %s", e.Object.ID(), e.Object.place())
 	if e.RenderedBy != "" {
 		p.line(1, "pipeline: %s", e.RenderedBy)
 	}
@@ -47,7 +47,7 @@ func (p *printer) findings(list diag.List) {
 	}
 	p.title("Found")
 	for _, d := range list {
-		p.line(1, "%s[%s]: %s  %s", d.Severity, d.Code, d.Problem(), at(d.File, d.Line))
+		p.line(1, "%s[%s]: %s  %s", d.Severity, d.Code, d.Problem(), at(d.File, d.Line, d.Source))
 		if d.Hint != "" {
 			p.line(2, "%s", d.Hint)
 		}
@@ -74,11 +74,19 @@ func (p *printer) line(depth int, format string, args ...any) {
 func (p *printer) title(text string) { p.b.WriteString("\n" + text + "\n") }
 
 // at returns a place, as far as it is known.
-func at(file string, line int) string {
-	if file == "" || line == 0 {
-		return file
+func (o Object) place() string { return at(o.File, o.Line, o.Source) }
+
+func (f Field) place() string { return at(f.File, f.Line, f.Source) }
+
+// at returns a position: in a file of a source, unless that is empty.
+func at(file string, line int, source string) string {
+	if file != "" && line > 0 {
+		file += ":" + strconv.Itoa(line)
 	}
-	return file + ":" + strconv.Itoa(line)
+	if file != "" && source != "" {
+		file += " of " + source
+	}
+	return file
 }
 
 // LabelText returns labels in the order of their names, as in `app=cart, stage=prod`.
@@ -107,7 +115,7 @@ func (p *printer) chains(e *Explanation) {
 }
 
 func (p *printer) step(depth int, s Step) {
-	p.line(depth, "%s  %s", s.By.ID(), at(s.Field.File, s.Field.Line))
+	p.line(depth, "%s  %s", s.By.ID(), s.Field.place())
 	p.line(depth+1, "%s %s", s.Field.Path, chosen(s))
 	p.line(depth+1, "looks in %s%s", s.Namespaces, namespaceText(s))
 }
@@ -159,9 +167,9 @@ func (p *printer) miss(depth int, misses ...Miss) {
 		if m.Object != nil {
 			of = *m.Object
 		}
-		place := at(m.Field.File, m.Field.Line)
+		place := m.Field.place()
 		if m.Object != nil {
-			place = at(of.File, of.Line)
+			place = of.place()
 		}
 		p.line(depth, "%s  %s", of.ID(), place)
 		for i, r := range m.Reasons {
@@ -187,9 +195,9 @@ func (p *printer) selections(list []Selection) {
 			continue
 		}
 		p.line(1, "%s: %s is %s, in %s  %s", s.Amount(), s.Field.Path, s.Selector, s.Namespaces,
-			at(s.Field.File, s.Field.Line))
+			s.Field.place())
 		for _, o := range s.Objects {
-			p.line(2, "%s  %s", o.ID(), at(o.File, o.Line))
+			p.line(2, "%s  %s", o.ID(), o.place())
 		}
 		if more := s.Count - len(s.Objects); more > 0 {
 			p.line(2, "and %d more", more)
@@ -277,9 +285,9 @@ func (p *printer) job(j Job) {
 	}
 	p.line(2, "job %s", j.Name)
 	if j.File != "" {
-		p.line(3, "in %s%s", at(j.File, j.Line), size)
+		p.line(3, "in %s%s", at(j.File, j.Line, ""), size)
 	}
-	p.line(3, "from %s  %s", j.From.Path, at(j.From.File, j.From.Line))
+	p.line(3, "from %s  %s", j.From.Path, j.From.place())
 	for _, d := range j.Discovery {
 		p.line(3, "discovery: %s", d.Text)
 	}
@@ -326,6 +334,6 @@ func (p *printer) uses(title string, list []Use, name func(Use) string) {
 		if u.Missing {
 			text += " (not in the inputs)"
 		}
-		p.line(1, "%s: %s  %s", text, u.Field.Path, at(u.Field.File, u.Field.Line))
+		p.line(1, "%s: %s  %s", text, u.Field.Path, u.Field.place())
 	}
 }

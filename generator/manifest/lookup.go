@@ -22,6 +22,9 @@ import (
 // File returns the name of the file that the object was read from.
 func (o *Object) File() string { return o.of.Path }
 
+// Source returns the repository of that file if there are several, otherwise "".
+func (o *Object) Source() string { return o.of.Source }
+
 // WrittenFile returns the file of [Object.Written], which costs more.
 func (o *Object) WrittenFile() string {
 	if !o.of.isBuilt {

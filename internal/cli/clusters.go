@@ -18,6 +18,7 @@ const fewDuplicates = 2
 
 // clusters are folders beside each other that define the same objects.
 type clusters struct {
+	source  string // the label of the source with the folder
 	above   string // the folder that they are in
 	folders map[string]bool
 	objects []diag.Object
@@ -34,7 +35,7 @@ func severalClusters(run *dryrun.Run, found diag.List) diag.List {
 		}
 		c := byFolder[above]
 		if c == nil {
-			c = &clusters{above: above, folders: map[string]bool{}}
+			c = &clusters{source: group[0].Source(), above: above, folders: map[string]bool{}}
 			byFolder[above] = c
 		}
 		maps.Copy(c.folders, folders)
@@ -42,7 +43,7 @@ func severalClusters(run *dryrun.Run, found diag.List) diag.List {
 	}
 	for _, above := range slices.Sorted(maps.Keys(byFolder)) {
 		if c := byFolder[above]; len(c.objects) > fewDuplicates {
-			c.above = run.Show(c.above)
+			c.above, _ = run.Show(c.source, c.above)
 			found = c.replaceIn(found)
 		}
 	}

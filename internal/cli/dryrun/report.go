@@ -65,12 +65,12 @@ func (r *Run) finish() {
 // kept returns files below the paths, with the names that people know.
 func (r *Run) kept(files []manifest.File) (out []manifest.File) {
 	for _, f := range files {
-		l := r.labelled(f.Source)
-		if l != nil && r.file != "" && r.namesPart() && !r.isBelow(f.Source, f.Path) {
+		l, in := r.at(f.Source, f.Path)
+		if l != nil && r.file != "" && r.namesPart() && !l.tree.holds(in) {
 			continue
 		}
 		if l != nil {
-			f.Path, f.Source = r.name(l, f.Path), ""
+			f.Path, f.Source = l.name(in), ""
 		}
 		out = append(out, f)
 	}
@@ -80,12 +80,12 @@ func (r *Run) kept(files []manifest.File) (out []manifest.File) {
 // unset returns charts below the paths, with the names that people know.
 func (r *Run) unset(charts []source.Unset) (out []source.Unset) {
 	for _, of := range charts {
-		l := r.labelled(of.Source)
-		if l != nil && r.file != "" && r.IsNarrow() && !r.isBelow(of.Source, of.Folder) {
+		l, in := r.at(of.Source, of.Folder)
+		if l != nil && r.file != "" && r.IsNarrow() && !l.tree.holds(in) {
 			continue
 		}
 		if l != nil {
-			of.Folder = r.name(l, of.Folder)
+			of.Folder = l.name(in)
 		}
 		out = append(out, of)
 	}
@@ -143,24 +143,23 @@ func (r *Run) Named(list diag.List) diag.List {
 		if r.request.Flags {
 			*d = d.AtDesk(r.file != "")
 		}
-		l := r.labelled(d.Source)
 		if len(d.Names) > 0 && r.request.Revision == "" {
 			for _, text := range []*string{&d.Message, &d.Hint} {
-				*text = r.renamed(*text, l, d.Names)
+				*text = r.renamed(*text, d.Source, d.Names)
 			}
 		}
 		if up != "" {
 			d.Hint = strings.Replace(d.Hint, thisRepository, "="+filepath.ToSlash(up)+";", 1)
 		}
 		for _, text := range []*string{&d.Message, &d.Hint} {
-			*text = mounted.ReplaceAllStringFunc(*text, func(file string) string { return r.name(nil, file) })
+			*text = mounted.ReplaceAllStringFunc(*text, func(file string) string { return r.name("", file) })
 			*text = atHand.ReplaceAllStringFunc(*text, func(place string) string {
 				parts := atHand.FindStringSubmatch(place)
-				return r.name(r.labelled(parts[3]), parts[1]) + parts[2]
+				return r.name(parts[3], parts[1]) + parts[2]
 			})
 		}
-		if l != nil {
-			d.File, d.BuiltBy, d.Source = r.name(l, d.File), r.name(l, d.BuiltBy), ""
+		if l, in := r.at(d.Source, d.File); l != nil {
+			d.File, d.BuiltBy, d.Source = l.name(in), r.name(d.Source, d.BuiltBy), ""
 		} else if d.File != "" && d.File != r.file && r.request.Revision != "" {
 			d.File = cmp.Or(r.request.RevisionName, r.request.Revision) + ":" + d.File
 		}
@@ -171,12 +170,12 @@ func (r *Run) Named(list diag.List) diag.List {
 
 // renamed returns a text with the names that people know in place of those of files and folders of a source. A name of
 // a finding about no source is one of the first source at hand.
-func (r *Run) renamed(text string, l *local, names []string) string {
-	if l == nil {
+func (r *Run) renamed(text, label string, names []string) string {
+	if r.labelled(label) == nil {
 		if len(r.locals) == 0 {
 			return text
 		}
-		l = r.locals[0]
+		label = r.locals[0].label
 	}
 	names = slices.SortedFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	var out strings.Builder
@@ -189,7 +188,7 @@ func (r *Run) renamed(text string, l *local, names []string) string {
 		if i >= 0 {
 			n = len(names[i])
 			folder, isFolder := strings.CutSuffix(names[i], "/")
-			out.WriteString(r.name(l, folder))
+			out.WriteString(r.name(label, folder))
 			if isFolder {
 				out.WriteString("/")
 			}
@@ -216,29 +215,31 @@ func (r *Run) labelled(label string) *local {
 	return r.locals[i]
 }
 
-// name returns the name that people know of a file of a source, which may be nil for a file of a source that is mounted
-// in it: that is below @ and the name of that source.
-func (r *Run) name(l *local, file string) string {
+// at returns the source from this machine with a file of a source, and its name there. Files of a source that is mounted
+// in that one are below @ and its name. It is nil if the file is not on this machine.
+func (r *Run) at(label, file string) (l *local, in string) {
 	mount, rest, _ := strings.Cut(file, "/")
-	if of, isMounted := strings.CutPrefix(mount, "@"); isMounted {
-		for _, other := range r.locals {
-			if r.Pipeline.Spec.Sources[other.index].Name == of {
-				return other.name(rest)
-			}
+	for i, of := range r.Pipeline.Spec.Sources {
+		if of.Name != "" && source.MountFolder(of.Name) == mount {
+			return r.local(i), rest
 		}
-		return file
 	}
-	return l.name(file)
+	return r.labelled(label), file
 }
 
-// Show returns the name that people know of a file of the first source from this machine that has it.
-func (r *Run) Show(file string) string {
-	for _, l := range r.locals {
-		if name := r.name(l, file); len(r.locals) == 1 || l.text(name) != nil {
-			return name
-		}
+// name returns the name that people know of a file of a source.
+func (r *Run) name(label, file string) string {
+	name, _ := r.Show(label, file)
+	return name
+}
+
+// Show returns the name that people know of a file of a source, and the label of the source unless the file is on this
+// machine.
+func (r *Run) Show(label, file string) (name, of string) {
+	if l, in := r.at(label, file); l != nil {
+		return l.name(in), ""
 	}
-	return file
+	return file, label
 }
 
 // concerned returns the runs of the pipelines that read something of the paths, and those that are away. It refuses a
@@ -296,7 +297,7 @@ func (r *Run) narrow() {
 		units[u.Name] = units[u.Name] || u.Hierarchy == nil && slices.ContainsFunc(u.Inputs, r.Has)
 	}
 	report.Diags = slices.DeleteFunc(slices.Clone(report.Diags), func(d diag.Diagnostic) bool {
-		if d.File != "" && r.labelled(d.Source) != nil {
+		if l, _ := r.at(d.Source, d.File); d.File != "" && l != nil {
 			return !r.isBelow(d.Source, d.File) && (d.BuiltBy == "" || !r.isBelow(d.Source, d.BuiltBy))
 		}
 		return len(d.Units) > 0 && !slices.ContainsFunc(d.Units, func(name string) bool { return units[name] })
@@ -335,17 +336,19 @@ func (r *Run) readsAny(p place) bool {
 			return true // the whole tree is in it
 		}
 		in = filepath.ToSlash(in)
-		mounted := path.Join("@"+r.Pipeline.Spec.Sources[l.index].Name, in)
-		for _, other := range r.locals {
-			if other == l && r.Report.Reads(l.index, in) || other != l && r.Report.Reads(other.index, mounted) {
+		mount := source.MountFolder(r.Pipeline.Spec.Sources[l.index].Name)
+		for i := range r.Pipeline.Spec.Sources {
+			if i == l.index && r.Report.Reads(i, in) ||
+				i != l.index && mount != "" && r.Report.Reads(i, path.Join(mount, in)) {
 				return true
 			}
 		}
-		if slices.ContainsFunc(r.Report.Kept, func(f manifest.File) bool {
-			return f.Source == l.label && pipeline.Within(in, f.Path)
-		}) || slices.ContainsFunc(r.Report.Diags, func(d diag.Diagnostic) bool {
-			return d.Source == l.label && pipeline.Within(in, d.File)
-		}) {
+		isBelow := func(label, file string) bool {
+			of, name := r.at(label, file)
+			return of == l && pipeline.Within(in, name)
+		}
+		if slices.ContainsFunc(r.Report.Kept, func(f manifest.File) bool { return isBelow(f.Source, f.Path) }) ||
+			slices.ContainsFunc(r.Report.Diags, func(d diag.Diagnostic) bool { return isBelow(d.Source, d.File) }) {
 			return true
 		}
 	}
@@ -368,11 +371,10 @@ func (r *Run) namesPart() bool {
 	return slices.ContainsFunc(r.locals, func(l *local) bool { return len(l.tree.places) > 0 })
 }
 
-// isBelow reports whether a file is at or below one of the paths.
+// isBelow reports whether a file of a source is at or below one of the paths.
 func (r *Run) isBelow(label, file string) bool {
-	return slices.ContainsFunc(r.locals, func(l *local) bool {
-		return (label == "" || l.label == label) && l.tree.holds(file)
-	})
+	l, in := r.at(label, file)
+	return l != nil && l.tree.holds(in)
 }
 
 // Has reports whether an object of the inputs is in a file below the paths, or was built there. Objects with errors
@@ -385,7 +387,7 @@ func (r *Run) Has(id manifest.ID) bool {
 }
 
 func (r *Run) holds(o *manifest.Object) bool {
-	return r.isBelow("", o.File()) || r.isBelow("", o.WrittenFile())
+	return r.isBelow(o.Source(), o.File()) || r.isBelow(o.Source(), o.WrittenFile())
 }
 
 // concerns reports whether an object of a hierarchy is below the paths.

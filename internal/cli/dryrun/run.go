@@ -219,7 +219,7 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 			return err
 		}
 	}
-	r.Report, err = dry(ctx, r.Pipeline, credentials, options)
+	r.Report, err = s.dry(ctx, r.Pipeline, credentials, options)
 	r.offline = options.Offline
 	isOnlyBranch := len(r.locals) == len(r.Pipeline.Spec.Sources) && !options.Offline
 	if isOnlyBranch && (isUnreachable(err) || errors.As(err, new(*fs.PathError))) {
@@ -229,7 +229,7 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 		}
 		r.note("held versions are left out, because the output branch cannot be read: %v%s", err, way)
 		options.Offline, r.offline = true, true
-		r.Report, err = dry(ctx, r.Pipeline, credentials, options)
+		r.Report, err = s.dry(ctx, r.Pipeline, credentials, options)
 	}
 	if err != nil {
 		hint := "--offline leaves out other sources and held versions; --source NAME=FOLDER reads a folder in place " +
@@ -287,13 +287,14 @@ func (r *Run) isSameRepository(i, n int) bool {
 	return pipeline.RepositoryAddress(all[i].URL) == pipeline.RepositoryAddress(all[n].URL)
 }
 
-func dry(ctx context.Context, p *pipelinefile.Pipeline, credentials gitsync.Credentials, options gitsync.Options) (
-	*gitsync.Report, error) {
+// dry makes a pass. The files of all sources can be read, as for positions, as long as the session is open.
+func (s *session) dry(ctx context.Context, p *pipelinefile.Pipeline, credentials gitsync.Credentials,
+	options gitsync.Options) (*gitsync.Report, error) {
 	syncer, err := gitsync.New(p.Pipeline, credentials, options)
 	if err != nil {
 		return nil, err
 	}
-	defer syncer.Close()
+	s.ends = append(s.ends, syncer.Close)
 	return syncer.Pass(ctx)
 }
 

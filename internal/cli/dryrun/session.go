@@ -18,9 +18,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/kustomizer"
+	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/internal/checkout"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
@@ -52,6 +56,7 @@ func open(ctx context.Context, request Request) (s *session, err error) {
 			s.close()
 		}
 	}()
+	s.share()
 	paths := slices.DeleteFunc(slices.Clone(request.Paths), func(name string) bool { return name == Stdin })
 	if s.trees, err = locate(paths, request.Revision != ""); err != nil {
 		return s, err
@@ -104,6 +109,15 @@ func (s *session) checkSourceNames() error {
 		return command.Usagef(hint, "--source %s: %s has no source of this name", name, s.file)
 	}
 	return nil
+}
+
+// share gives all pipelines the same repositories, and programs that build.
+func (s *session) share() {
+	o := &s.Options
+	o.Pool = repo.NewPool(o.CacheDir, o.Repo)
+	o.Charts, o.Kustomize, o.SOPS = helm.NewWorkers(helm.Options{}), kustomizer.NewWorkers(kustomizer.Options{}),
+		sops.NewWorkers(sops.Options{})
+	s.ends = append(s.ends, o.Pool.Close, o.Charts.Close, o.Kustomize.Close, o.SOPS.Close)
 }
 
 func (s *session) close() {

@@ -37,27 +37,27 @@ func (p *pass) blameOne(from *start, d *diag.Diagnostic, h *plan.HeldObject) {
 	if i < 0 || d.File == "" {
 		return
 	}
-	repo := p.sources.List[i].Repo
-	rd := repo.Reader()
+	of := p.sources.List[i]
+	rd := of.Repo.Reader()
 	defer rd.Close()
-	src := blame.Source{URL: repo.URL(), Reader: rd, Head: from.commits[i]}
+	src := blame.Source{URL: of.Repo.URL(), Reader: rd, Head: from.commits[i]}
 	// Objects that the cache lost cost nothing but the answer: the finding is the same without it.
 	d.Changed, _ = p.memory.blame.Change(src, file, d.Line)
 	d.Owners, _ = p.memory.blame.Owners(src, file)
 	if h != nil {
-		p.dateBack(src, h)
+		p.dateBack(src, file, h.Origin.CommitOf(src.URL, of.RefName()), h)
 	}
 }
 
 // dateBack says that an object is held since its document was last changed, if it was another one when it was good, or
 // never was good: a pass that commits nothing leaves no record, and later passes would say that they held the object
-// first.
-func (p *pass) dateBack(src blame.Source, h *plan.HeldObject) {
+// first. The file is the one of the reason in the source, of which good is the commit when the object was good.
+func (p *pass) dateBack(src blame.Source, file string, good plumbing.Hash, h *plan.HeldObject) {
 	switch {
 	case h.Reason.Changed == nil:
 		return
 	case h.As.Commit != "":
-		was, err := p.memory.blame.Had(src, plumbing.NewHash(h.As.Commit), h.Reason.File, h.Reason.Line)
+		was, err := p.memory.blame.Had(src, good, file, h.Reason.Line)
 		if err != nil || was {
 			return // Something else broke it, or nobody knows.
 		}

@@ -34,6 +34,14 @@ type Origin struct {
 	With []SourceCommit `json:"with,omitempty"`
 }
 
+// CommitOf returns the commit of a source that the object is of, or that it can be built from, or zero.
+func (o Origin) CommitOf(url, ref string) plumbing.Hash {
+	if o.Source == url && o.Ref == ref {
+		return plumbing.NewHash(o.Commit)
+	}
+	return o.CommitWith(url, ref)
+}
+
 // CommitWith returns the commit of another source in [Origin.With], or zero.
 func (o Origin) CommitWith(url, ref string) plumbing.Hash {
 	for _, s := range o.With {

@@ -26,6 +26,8 @@ type HeldObject struct {
 	// As is the input commit whose version of the object is rendered. It is zero if the object is left out, or
 	// if its units keep their folder.
 	As branch.CommitRef `json:"as,omitzero"`
+	// Origin is where that version is from. It is zero if there is none.
+	Origin branch.Origin `json:"-"`
 	// Since is the input commit with which it was first held, or the earlier one that broke it.
 	Since branch.CommitRef `json:"since,omitzero"`
 	// Reason is the error.
@@ -42,7 +44,6 @@ type held struct {
 	standIn *manifest.Object // nil if the object is left out, or its version cannot be read
 	hidden  []branch.Place   // where it may be
 	old     *lastgood.Record // of the same version on the output branch; nil if it is held anew
-	origin  branch.Origin    // of the stand-in
 }
 
 // key is equal for the same version of an object.
@@ -109,9 +110,9 @@ func (p *Plan) Held() []HeldObject {
 
 // describe sets where the stand-in comes from, and what waits.
 func (p *Plan) describe(h *held) {
-	h.origin = p.LastGood.Origin(h.standIn)
+	h.Origin = p.LastGood.Origin(h.standIn)
 	if h.old != nil {
-		h.origin = h.old.Origin // once it is recorded, it stays
+		h.Origin = h.old.Origin // once it is recorded, it stays
 	}
 	if h.standIn == nil {
 		return
@@ -123,7 +124,7 @@ func (p *Plan) describe(h *held) {
 		}
 	}
 	if !allKept {
-		h.As = h.origin.Input()
+		h.As = h.Origin.Input()
 	}
 	h.Waiting = waitingFields(p.Objects.Objects, h)
 }
@@ -162,7 +163,7 @@ func (f *heldFinder) add(h held) error {
 	return nil
 }
 
-// since returns the commit of the object's source with which it was first held.
+// since returns the commit with which an object was first held: of its source, or of the one with the file that is wrong.
 func (f *heldFinder) since(h *held) branch.CommitRef {
 	if h.old != nil {
 		return h.old.Since
@@ -176,6 +177,9 @@ func (f *heldFinder) since(h *held) branch.CommitRef {
 	case h.standIn != nil:
 		from := f.LastGood.Origin(h.standIn)
 		source = max(0, in.Index(from.Source, from.Ref, from.Path))
+	}
+	if i := in.Mounted(h.Reason.File); i >= 0 {
+		source = i
 	}
 	return lastgood.CommitRef(in.Commits[source])
 }

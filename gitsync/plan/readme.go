@@ -119,7 +119,7 @@ func (h *held) readmeRow(u *Unit) string {
 	case u.State == UnitHeld:
 		as = "this folder"
 	case h.standIn != nil:
-		as = readmeCommit(h.origin.Input())
+		as = readmeCommit(h.Origin.Input())
 	}
 	waits := "the object"
 	if h.Waiting != nil {
@@ -154,7 +154,7 @@ func reasonText(d diag.Diagnostic) string {
 // A version that cannot be read any more keeps its old record. Under the secrets policy sops there is no text: it stays
 // in the source.
 func (p *Plan) record(h *held) (r branch.Record, text string) {
-	r = branch.Record{Object: h.ID.String(), Origin: h.origin, Since: h.Since, Reason: reasonText(h.Reason),
+	r = branch.Record{Object: h.ID.String(), Origin: h.Origin, Since: h.Since, Reason: reasonText(h.Reason),
 		Hidden: h.hidden}
 	if !h.forAll {
 		r.Units = h.Units

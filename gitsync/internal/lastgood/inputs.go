@@ -86,10 +86,14 @@ func (in *Inputs) isUndefined(id manifest.ID) bool {
 	return in.Objects.Find(id) == nil && (u == nil || len(u.Hidden) > 0)
 }
 
-// findDuplicates finds objects that are defined more than once. No definition is used.
+// findDuplicates finds objects that are defined more than once. No definition is used. Of several sources, the one that
+// was changed last is taken to be wrong.
 func (in *Inputs) findDuplicates() {
 	for _, group := range in.Objects.Duplicates() {
-		in.Unreadable[group[0].ID] = &Unreadable{Source: in.SourceOf(group[0])}
+		last := slices.MaxFunc(group, func(a, b *manifest.Object) int {
+			return in.Commits[in.SourceOf(a)].Committer.When.Compare(in.Commits[in.SourceOf(b)].Committer.When)
+		})
+		in.Unreadable[group[0].ID] = &Unreadable{Source: in.SourceOf(last)}
 	}
 }
 

@@ -26,8 +26,8 @@ type Render struct {
 	Ignore ignore.Rules
 	// Diags are the findings about the inputs and about the render, with the names of files that people know.
 	Diags diag.List
-	// Show returns the name by which people know a file of a source, and the source unless the file is at hand. Nil: both
-	// stay as they are.
+	// Show returns the name by which people know a file of a source, and the source unless the file is at hand. Nil:
+	// both stay as they are.
 	Show func(source, file string) (name, of string)
 }
 

@@ -163,7 +163,8 @@ func (f *heldFinder) add(h held) error {
 	return nil
 }
 
-// since returns the commit with which an object was first held: of its source, or of the one with the file that is wrong.
+// since returns the commit with which an object was first held: of its source, or of the one with the file that is
+// wrong.
 func (f *heldFinder) since(h *held) branch.CommitRef {
 	if h.old != nil {
 		return h.old.Since

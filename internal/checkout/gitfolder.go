@@ -82,8 +82,8 @@ func Origin(top string) string {
 	return remote
 }
 
-// Branch returns the branch that is checked out in the Git work tree at top, or "". Where a commit is checked out, as CI
-// systems do, it is the only branch of the remotes that was at this commit when it was fetched.
+// Branch returns the branch that is checked out in the Git work tree at top, or "". Where a commit is checked out, as
+// CI systems do, it is the only branch of the remotes that was at this commit when it was fetched.
 func Branch(top string) string {
 	g := gitFolder{top: top}
 	own, _ := g.dirs()

@@ -11,8 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// TestOneCauseOfSeveralPipelines: what several pipelines have in common stands once, with their names, whatever they call
-// its source. The same line of another branch has to be put right there.
+// TestOneCauseOfSeveralPipelines: what several pipelines have in common stands once, with their names, whatever they
+// call its source. The same line of another branch has to be put right there.
 func TestOneCauseOfSeveralPipelines(t *testing.T) {
 	const wrong = "is not a log level"
 	f := &fake{}

@@ -215,8 +215,8 @@ func (r *Run) labelled(label string) *local {
 	return r.locals[i]
 }
 
-// at returns the source from this machine with a file of a source, and its name there. Files of a source that is mounted
-// in that one are below @ and its name. It is nil if the file is not on this machine.
+// at returns the source from this machine with a file of a source, and its name there. Files of a source that is
+// mounted in that one are below @ and its name. It is nil if the file is not on this machine.
 func (r *Run) at(label, file string) (l *local, in string) {
 	mount, rest, _ := strings.Cut(file, "/")
 	for i, of := range r.Pipeline.Spec.Sources {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/internal/lastgood"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -154,7 +155,7 @@ func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip sou
 	url, ref := src.Repo.URL(), src.RefName()
 	before := 0 // sources with the same URL and ref
 	for _, other := range s.inputs.Sources {
-		if other.URL == url && other.Ref == ref {
+		if other.Ref == ref && pipeline.SameRepository(other.URL, url) {
 			before++
 		}
 	}

@@ -163,7 +163,7 @@ func (s *Syncer) open(creds Credentials) (next remotes, perSource []*repo.Repo, 
 	for i, src := range spec.Sources {
 		remote := transport.Remote{URL: src.URL, Auth: creds.Sources[i]}
 		local, isLocal := s.options.Local[i]
-		if isLocal && pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(spec.Output.URL) {
+		if isLocal && pipeline.SameRepository(src.URL, spec.Output.URL) {
 			remote = transport.Remote{URL: spec.Output.URL, Auth: creds.Output}
 		}
 		var r *repo.Repo

@@ -73,7 +73,7 @@ func (inv *Inventory) Base(url, ref string, n int) (commit plumbing.Hash) {
 		return commit
 	}
 	for _, s := range inv.Sources {
-		if s.URL != url || s.Ref != ref {
+		if s.Ref != ref || !pipeline.SameRepository(s.URL, url) {
 			continue
 		}
 		commit = plumbing.NewHash(s.Commit)

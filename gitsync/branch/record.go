@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // Record is a held object in the inventory: its stand-in, the units that it is held for, and the reason. Without a
@@ -36,7 +38,7 @@ type Origin struct {
 
 // CommitOf returns the commit of a source that the object is of, or that it can be built from, or zero.
 func (o Origin) CommitOf(url, ref string) plumbing.Hash {
-	if o.Source == url && o.Ref == ref {
+	if o.Ref == ref && pipeline.SameRepository(o.Source, url) {
 		return plumbing.NewHash(o.Commit)
 	}
 	return o.CommitWith(url, ref)
@@ -45,7 +47,7 @@ func (o Origin) CommitOf(url, ref string) plumbing.Hash {
 // CommitWith returns the commit of another source in [Origin.With], or zero.
 func (o Origin) CommitWith(url, ref string) plumbing.Hash {
 	for _, s := range o.With {
-		if s.URL == url && s.Ref == ref {
+		if s.Ref == ref && pipeline.SameRepository(s.URL, url) {
 			return plumbing.NewHash(s.Commit)
 		}
 	}

@@ -195,7 +195,7 @@ func (v view) commit(src *pipeline.Source) string {
 	want.Optional = true
 	for _, t := range v.tips {
 		if t.ref == want && !t.commit.IsZero() &&
-			pipeline.RepositoryAddress(t.remote.repo.URL()) == pipeline.RepositoryAddress(src.URL) {
+			pipeline.SameRepository(t.remote.repo.URL(), src.URL) {
 			return t.commit.String()
 		}
 	}

@@ -92,7 +92,7 @@ func (p *runner) ahead(other *runner, v view) string {
 }
 
 func sameSource(a, b *pipeline.Source) bool {
-	return a.Ref == b.Ref && pipeline.RepositoryAddress(a.URL) == pipeline.RepositoryAddress(b.URL)
+	return a.Ref == b.Ref && pipeline.SameRepository(a.URL, b.URL)
 }
 
 // short returns an abbreviated commit id.

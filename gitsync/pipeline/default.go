@@ -114,7 +114,7 @@ func (o *Output) setDefaults(sources []Source) {
 // only for pull requests.
 func (o *Output) inherit(sources []Source) {
 	for _, s := range sources {
-		if RepositoryAddress(s.URL) != RepositoryAddress(o.URL) {
+		if !SameRepository(s.URL, o.URL) {
 			continue
 		}
 		if o.Webhook == nil && s.Webhook != nil {
@@ -130,7 +130,7 @@ func (o *Output) inherit(sources []Source) {
 // its own and the same repository.
 func (s *Spec) InheritsAuth() bool {
 	return len(s.Sources) > 0 && s.Output.Auth.IsZero() &&
-		RepositoryAddress(s.Output.URL) == RepositoryAddress(s.Sources[0].URL)
+		SameRepository(s.Output.URL, s.Sources[0].URL)
 }
 
 func setDefault[T ~string](field *T, value T) {

@@ -63,6 +63,9 @@ func RepositoryAddress(url string) string {
 	return address
 }
 
+// SameRepository reports whether two URLs lead to one repository.
+func SameRepository(a, b string) bool { return RepositoryAddress(a) == RepositoryAddress(b) }
+
 // Within reports whether inner is outer or below it. Both must be clean and relative.
 func Within(outer, inner string) bool {
 	return outer == "." || inner == outer || strings.HasPrefix(inner, outer+"/")
@@ -86,7 +89,7 @@ func (o Output) isReadBy(s Source) bool {
 // ReadsOutput reports whether the output goes to a branch that is read.
 func (s *Spec) ReadsOutput() bool {
 	return slices.ContainsFunc(s.Sources, func(src Source) bool {
-		return src.Ref.branch() == s.Output.Branch && RepositoryAddress(src.URL) == RepositoryAddress(s.Output.URL)
+		return src.Ref.branch() == s.Output.Branch && SameRepository(src.URL, s.Output.URL)
 	})
 }
 

@@ -222,7 +222,7 @@ func validateSourcePaths(s *Spec) findings {
 // readsAsWell reports whether a source reads files that another one reads for a path, and in the same way.
 func (s Source) readsAsWell(other Source, p string) bool {
 	p = path.Clean(p)
-	return s.Ref == other.Ref && s.Build == other.Build && RepositoryAddress(s.URL) == RepositoryAddress(other.URL) &&
+	return s.Ref == other.Ref && s.Build == other.Build && SameRepository(s.URL, other.URL) &&
 		slices.ContainsFunc(s.Paths, func(own string) bool {
 			own = path.Clean(own)
 			// No kustomization is looked for below a path that must have one.

@@ -47,7 +47,7 @@ func validateDelivery(path string, s *Spec) findings {
 // isInherited reports whether a source of the same repository has the same setting. It is checked there.
 func (o Output) isInherited(sources []Source, same func(Source) bool) bool {
 	for _, s := range sources {
-		if RepositoryAddress(s.URL) == RepositoryAddress(o.URL) && same(s) {
+		if SameRepository(s.URL, o.URL) && same(s) {
 			return true
 		}
 	}

@@ -67,7 +67,7 @@ func (l *LockFile) Commits(url, ref string) []plumbing.Hash {
 	var out []plumbing.Hash
 	if l != nil {
 		for _, s := range l.Sources {
-			if s.URL == url && s.Ref == ref && plumbing.IsHash(s.Commit) {
+			if s.Ref == ref && pipeline.SameRepository(s.URL, url) && plumbing.IsHash(s.Commit) {
 				out = append(out, plumbing.NewHash(s.Commit))
 			}
 		}

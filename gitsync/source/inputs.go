@@ -214,7 +214,7 @@ func (in *Inputs) Index(url, ref, file string) int {
 	first := -1
 	for i, s := range in.Sources {
 		switch {
-		case s.Repo.URL() != url || s.RefName() != ref:
+		case s.RefName() != ref || !pipeline.SameRepository(s.Repo.URL(), url):
 		case slices.ContainsFunc(s.Paths, func(p string) bool { return pipeline.Within(path.Clean(p), file) }):
 			return i
 		case first < 0:

@@ -323,7 +323,7 @@ func clean(at string) string { return path.Clean("." + path.Join("/", at)) }
 // is reports whether a URL is one of the repository.
 func (r Repository) is(url string) bool {
 	return slices.ContainsFunc(r.URLs, func(own string) bool {
-		return url != "" && pipeline.RepositoryAddress(own) == pipeline.RepositoryAddress(url)
+		return url != "" && pipeline.SameRepository(own, url)
 	})
 }
 

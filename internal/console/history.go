@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/explainers"
 	"github.com/agentry-dev/agentry/internal/repobrowser"
 )
@@ -77,7 +78,7 @@ func (p pipelinePage) CommitPage(id string) string { return p.links.output.Commi
 // InputPage returns the page of an input commit at its forge.
 func (p pipelinePage) InputPage(in repobrowser.Input) string {
 	for i, s := range p.Sources {
-		if i < len(p.links.sources) && sameRepository(s.URL, in.URL) {
+		if i < len(p.links.sources) && pipeline.SameRepository(s.URL, in.URL) {
 			return p.links.sources[i].Commit(in.Commit)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 const (
@@ -253,9 +252,4 @@ func (p list) PageLink(step int) string {
 		return ""
 	}
 	return q.link()
-}
-
-// sameRepository reports whether two URLs lead to one repository.
-func sameRepository(a, b string) bool {
-	return pipeline.RepositoryAddress(a) == pipeline.RepositoryAddress(b)
 }

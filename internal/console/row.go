@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
@@ -57,7 +58,7 @@ func linksOf(d *fleet.Definition) (out links) {
 	o := &d.Spec.Output
 	f := o.Forge
 	for _, s := range d.Spec.Sources {
-		if f == nil && s.Forge != nil && sameRepository(s.URL, o.URL) {
+		if f == nil && s.Forge != nil && pipeline.SameRepository(s.URL, o.URL) {
 			f = s.Forge
 		}
 	}

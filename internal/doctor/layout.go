@@ -30,7 +30,7 @@ func branches(p *pipelinefile.Pipeline, fleet []*pipelinefile.Pipeline) (results
 	for _, reader := range fleet {
 		for i, src := range reader.Spec.Sources {
 			if src.Ref.Branch == "" || src.Ref.Branch != p.Spec.Output.Branch ||
-				pipeline.RepositoryAddress(src.URL) != pipeline.RepositoryAddress(p.Spec.Output.URL) {
+				!pipeline.SameRepository(src.URL, p.Spec.Output.URL) {
 				continue
 			}
 			of := fmt.Sprintf("spec.sources[%d]", i)
@@ -99,7 +99,7 @@ func checkoutOf(p *pipelinefile.Pipeline) (top string, urls []string) {
 func isAt(top string, urls []string, src pipeline.Source) bool {
 	branch := checkout.Branch(top)
 	return (branch == "" || branch == src.Ref.Branch) && slices.ContainsFunc(urls, func(url string) bool {
-		return pipeline.RepositoryAddress(url) == pipeline.RepositoryAddress(src.URL)
+		return pipeline.SameRepository(url, src.URL)
 	})
 }
 

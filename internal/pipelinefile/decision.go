@@ -116,7 +116,7 @@ func isSamePlace(a, b *Pipeline) bool {
 		return o.OCI.URL
 	}
 	return a.Metadata.Name == b.Metadata.Name &&
-		pipeline.RepositoryAddress(x.URL) == pipeline.RepositoryAddress(y.URL) &&
+		pipeline.SameRepository(x.URL, y.URL) &&
 		x.Branch == y.Branch && x.Path == y.Path && x.Promotion.Mode == y.Promotion.Mode && oci(x) == oci(y)
 }
 

@@ -61,7 +61,7 @@ func (r *renderer) renderBase(ctx context.Context) (*gitsync.Report, error) {
 func sameBranch(d *fleet.Definition, source int) (out []int) {
 	of := d.Spec.Sources[source]
 	for i, src := range d.Spec.Sources {
-		if src.Ref == of.Ref && pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(of.URL) {
+		if src.Ref == of.Ref && pipeline.SameRepository(src.URL, of.URL) {
 			out = append(out, i)
 		}
 	}

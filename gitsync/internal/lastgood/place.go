@@ -58,10 +58,13 @@ func (p unreadablePlace) mayHide(name string, base *source.Base) bool {
 // before, or the place became unreadable since the base. If the content of the base is unknown, it may be in any place
 // of its source.
 func (p unreadablePlace) mayHideRecorded(r *Record, base *source.Base, unknown bool) bool {
-	if slices.Contains(r.Hidden, p.Place) {
-		return true
+	isHere := func(url, ref string) bool { return ref == p.Ref && pipeline.SameRepository(url, p.Source) }
+	isOfSource := isHere(r.Source, r.Ref)
+	for _, h := range r.Hidden {
+		if isHere(h.Source, h.Ref) && h.Path == p.Path {
+			return true
+		}
+		isOfSource = isOfSource || isHere(h.Source, h.Ref)
 	}
-	isOfSource := r.Source == p.Source && r.Ref == p.Ref ||
-		slices.ContainsFunc(r.Hidden, func(h branch.Place) bool { return h.Source == p.Source && h.Ref == p.Ref })
 	return isOfSource && (unknown || len(r.Hidden) > 0 && !p.isPath && base.Differs[p.Path])
 }

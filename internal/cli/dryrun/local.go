@@ -124,7 +124,7 @@ func (w *workTree) guess(spec *pipeline.Spec, sources []int) string {
 	}
 	of := spec.Sources[sources[0]]
 	if !slices.ContainsFunc(spec.Sources, func(src pipeline.Source) bool {
-		return src.Ref != of.Ref && pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(of.URL)
+		return src.Ref != of.Ref && pipeline.SameRepository(src.URL, of.URL)
 	}) {
 		return ""
 	}
@@ -141,7 +141,7 @@ func (s *session) onlySource(w *workTree, src pipeline.Source) *workTree {
 	isOfOther := slices.ContainsFunc(s.inFile, func(spec pipeline.Spec) bool {
 		return len(w.standsFor(&spec)) > 0 || s.Pipeline == "" &&
 			slices.ContainsFunc(spec.Sources, func(other pipeline.Source) bool {
-				return pipeline.RepositoryAddress(other.URL) != pipeline.RepositoryAddress(src.URL)
+				return !pipeline.SameRepository(other.URL, src.URL)
 			})
 	})
 	if isOfOther || !within(w.top, folder) || !w.isRepo && s.File != "" {

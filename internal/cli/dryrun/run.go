@@ -284,7 +284,7 @@ func (r *Run) findRevision(ctx context.Context, c gitsync.Credentials, options *
 
 func (r *Run) isSameRepository(i, n int) bool {
 	all := r.Pipeline.Spec.Sources
-	return pipeline.RepositoryAddress(all[i].URL) == pipeline.RepositoryAddress(all[n].URL)
+	return pipeline.SameRepository(all[i].URL, all[n].URL)
 }
 
 // dry makes a pass. The files of all sources can be read, as for positions, as long as the session is open.

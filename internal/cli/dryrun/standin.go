@@ -88,7 +88,7 @@ func (s *session) adapt(src *pipeline.Source, t *workTree) {
 // sourceOf returns the index of the source with a name or URL, or -1.
 func sourceOf(spec *pipeline.Spec, name string) int {
 	return slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool {
-		return src.Name == name || pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(name)
+		return src.Name == name || pipeline.SameRepository(src.URL, name)
 	})
 }
 
@@ -98,7 +98,7 @@ func (s *session) isReplaced(t *workTree, spec *pipeline.Spec, guessed []int) bo
 		at, err := realPath(folder)
 		i := sourceOf(spec, name)
 		if err == nil && at == t.top && i >= 0 && slices.ContainsFunc(guessed, func(n int) bool {
-			return pipeline.RepositoryAddress(spec.Sources[n].URL) == pipeline.RepositoryAddress(spec.Sources[i].URL)
+			return pipeline.SameRepository(spec.Sources[n].URL, spec.Sources[i].URL)
 		}) {
 			return true
 		}

@@ -63,7 +63,7 @@ func (p place) remote(url string) string {
 	}
 	remotes := checkout.Remotes(p.top)
 	for _, name := range slices.Sorted(maps.Keys(remotes)) {
-		if pipeline.RepositoryAddress(remotes[name]) == pipeline.RepositoryAddress(url) {
+		if pipeline.SameRepository(remotes[name], url) {
 			return name
 		}
 	}

@@ -251,8 +251,7 @@ type Source struct {
 	URL string `json:"url"`
 	// Ref is the commit that is read.
 	Ref Ref `json:"ref"`
-	// Paths are the folders and files to read. Another source may read the same ones only with another ref or build.
-	// Default: the whole repository; none if sourceRefs names the source.
+	// Paths are the folders and files to read. Default: the whole repository; none if sourceRefs names the source.
 	Paths []string `json:"paths,omitempty"`
 	// Build chooses how manifests are built: `auto` builds kustomizations, and reads other files directly; `kustomize`
 	// demands a kustomization in each path; `flux` follows the Kustomizations of Flux in the paths; `argocd` follows

@@ -39,7 +39,7 @@ func TestSourceRefs(t *testing.T) {
 		"of kustomizations": {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{}, apps), ""},
 		"nothing is built": {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{Build: inputs.Plain},
 			Source{Name: "apps", Build: inputs.Plain}), "spec.sourceRefs"},
-		"two of the name":     {spec(nil, fleet, apps, Source{Name: "apps", Build: inputs.Plain}), "spec.sources[2].name"},
+		"two of the name":     {spec(nil, fleet, apps, apps), "spec.sources[2].name"},
 		"no name of a source": {spec(nil, fleet, Source{Name: "A/b"}), "spec.sources[1].name"},
 	} {
 		var fields []string

@@ -18,7 +18,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
-	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/lazyregexp"
 )
 
@@ -124,7 +123,6 @@ func validateSpec(s *Spec) findings {
 		f.add(validateSource(fmt.Sprintf("spec.sources[%d]", i), source))
 	}
 	f.add(validateSourceRefs(s))
-	f.add(validateSourcePaths(s))
 	f.add(validateOutput("spec.output", s))
 	f.add(validateDelivery("spec.output", s))
 	for i, n := range s.Notify {
@@ -203,31 +201,6 @@ func validateRepositoryPath(field, p string) findings {
 		f.check(!strings.EqualFold(part, ".git"), field, "", "must not reach into .git")
 	}
 	return f
-}
-
-// validateSourcePaths refuses paths that two sources read in the same way, because all that is there would be defined
-// twice. Builds differ: a source may follow the custom resources in a folder of which another one builds a part.
-func validateSourcePaths(s *Spec) findings {
-	var f findings
-	for i, source := range s.Sources {
-		for k, p := range source.Paths {
-			first := slices.IndexFunc(s.Sources[:i], func(other Source) bool { return other.readsAsWell(source, p) })
-			f.check(first < 0, fmt.Sprintf("spec.sources[%d].paths[%d]", i, k), "name each folder in one source only",
-				"spec.sources[%d] reads the same files, so that each of their objects would be defined twice", first)
-		}
-	}
-	return f
-}
-
-// readsAsWell reports whether a source reads files that another one reads for a path, and in the same way.
-func (s Source) readsAsWell(other Source, p string) bool {
-	p = path.Clean(p)
-	return s.Ref == other.Ref && s.Build == other.Build && SameRepository(s.URL, other.URL) &&
-		slices.ContainsFunc(s.Paths, func(own string) bool {
-			own = path.Clean(own)
-			// No kustomization is looked for below a path that must have one.
-			return own == p || s.Build != inputs.Kustomize && (Within(own, p) || Within(p, own))
-		})
 }
 
 func validateOutput(path string, s *Spec) findings {

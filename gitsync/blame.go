@@ -45,7 +45,11 @@ func (p *pass) blameOne(from *start, d *diag.Diagnostic, h *plan.HeldObject) {
 	d.Changed, _ = p.memory.blame.Change(src, file, d.Line)
 	d.Owners, _ = p.memory.blame.Owners(src, file)
 	if h != nil {
-		p.dateBack(src, file, h.Origin.CommitOf(src.URL, of.RefName()), h)
+		good := h.Origin.CommitOf(src.URL, of.RefName())
+		if good.IsZero() { // it is of another source
+			good = from.bases[i]
+		}
+		p.dateBack(src, file, good, h)
 	}
 }
 

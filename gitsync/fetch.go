@@ -174,6 +174,6 @@ func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip sou
 	subject, _ := committext.SplitMessage(commit.Message)
 	p.report.Sources = append(p.report.Sources,
 		SourceStatus{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: lastgood.CommitRef(commit).Date,
-			Subject: subject, Stale: stale != nil, Label: src.Label, Mount: source.MountFolder(src.Name)})
+			Subject: subject, Stale: stale != nil, Label: src.Label, Mount: p.sources.MountOf(src)})
 	return nil
 }

@@ -207,7 +207,7 @@ func (x *Explainer) withoutJob(o *manifest.Object) (State, string) {
 func (x *inputs) errorOf(id manifest.ID) string {
 	for _, d := range x.findings(id) {
 		if d.Severity == diag.Error {
-			return d.String()
+			return sentence(d)
 		}
 	}
 	return "it has an error, which agentry check shows"
@@ -221,7 +221,15 @@ func (x *inputs) findings(id manifest.ID) diag.List {
 // problem returns a diagnostic in one line, with its position.
 func (x *inputs) problem(d diag.Diagnostic) string {
 	d.File, d.Source = x.show(d.Source, d.File)
-	return d.String()
+	return sentence(d)
+}
+
+// sentence returns a diagnostic in one line, with its source.
+func sentence(d diag.Diagnostic) string {
+	if d.Source == "" {
+		return d.String()
+	}
+	return d.String() + " (" + d.Source + ")"
 }
 
 // isReferred reports whether others refer to objects of a kind by name, and never select them.

@@ -163,8 +163,7 @@ func (f *heldFinder) add(h held) error {
 	return nil
 }
 
-// since returns the commit with which an object was first held: of its source, or of the one with the file that is
-// wrong.
+// since returns the commit with which an object was first held: of its source, or of another one that it is built from.
 func (f *heldFinder) since(h *held) branch.CommitRef {
 	if h.old != nil {
 		return h.old.Since
@@ -179,10 +178,7 @@ func (f *heldFinder) since(h *held) branch.CommitRef {
 		from := f.LastGood.Origin(h.standIn)
 		source = max(0, in.Index(from.Source, from.Ref, from.Path))
 	}
-	if i := in.Mounted(h.Reason.File); i >= 0 {
-		source = i
-	}
-	return lastgood.CommitRef(in.Commits[source])
+	return lastgood.CommitRef(in.Commits[f.LastGood.Moved(source)])
 }
 
 // addUnreadable adds the objects that cannot be read, if a unit is rendered with their stand-ins. A Namespace is

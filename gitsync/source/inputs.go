@@ -224,12 +224,6 @@ func (in *Inputs) Index(url, ref, file string) int {
 	return first
 }
 
-// Mounted returns the index of the source that a file is in if it is mounted in the others, or -1.
-func (in *Inputs) Mounted(file string) int {
-	mount, _, _ := strings.Cut(file, "/")
-	return slices.IndexFunc(in.Sources, func(s *Source) bool { return s.Name != "" && MountFolder(s.Name) == mount })
-}
-
 // merge merges the objects of all files. If possible, it updates the last set, so that the cost depends on the size of
 // the change.
 func (s *Sources) merge() *manifest.Set {

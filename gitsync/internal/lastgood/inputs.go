@@ -87,7 +87,7 @@ func (in *Inputs) isUndefined(id manifest.ID) bool {
 }
 
 // findDuplicates finds objects that are defined more than once. No definition is used. Of several sources, the one that
-// was changed last is taken to be wrong.
+// moved last may have added the second.
 func (in *Inputs) findDuplicates() {
 	for _, group := range in.Objects.Duplicates() {
 		last := slices.MaxFunc(group, func(a, b *manifest.Object) int {

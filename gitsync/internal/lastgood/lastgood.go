@@ -40,6 +40,20 @@ func NewLastGood(b *branch.Branch, h *source.History, cache *Cache) *LastGood {
 	return out
 }
 
+// Moved returns, of source i and those that it can build from, the one that moved last, of those that moved since the
+// output was rendered; i if none did.
+func (l *LastGood) Moved(i int) int {
+	h := l.history
+	hasMoved := func(n int) bool { return !h.Bases[n].IsZero() && h.Commits[n].Hash != h.Bases[n] }
+	last := i
+	for _, n := range h.Mounted(i) {
+		if hasMoved(n) && (!hasMoved(last) || h.Commits[n].Committer.When.After(h.Commits[last].Committer.When)) {
+			last = n
+		}
+	}
+	return last
+}
+
 // Err returns the first error of reading a version. If it is not nil, the render is wrong.
 func (l *LastGood) Err() error { return l.err }
 

@@ -65,12 +65,12 @@ func (r *Run) finish() {
 // kept returns files below the paths, with the names that people know.
 func (r *Run) kept(files []manifest.File) (out []manifest.File) {
 	for _, f := range files {
-		l, in := r.at(f.Source, f.Path)
-		if l != nil && r.file != "" && r.namesPart() && !l.tree.holds(in) {
+		isHere := r.isHere(f.Source, f.Path)
+		if isHere && r.file != "" && r.namesPart() && !r.isBelow(f.Source, f.Path) {
 			continue
 		}
-		if l != nil {
-			f.Path, f.Source = l.name(in), ""
+		if isHere {
+			f.Path, f.Source = r.name(f.Source, f.Path), ""
 		}
 		out = append(out, f)
 	}
@@ -80,13 +80,10 @@ func (r *Run) kept(files []manifest.File) (out []manifest.File) {
 // unset returns charts below the paths, with the names that people know.
 func (r *Run) unset(charts []source.Unset) (out []source.Unset) {
 	for _, of := range charts {
-		l, in := r.at(of.Source, of.Folder)
-		if l != nil && r.file != "" && r.IsNarrow() && !l.tree.holds(in) {
+		if r.isHere(of.Source, of.Folder) && r.file != "" && r.IsNarrow() && !r.isBelow(of.Source, of.Folder) {
 			continue
 		}
-		if l != nil {
-			of.Folder = l.name(in)
-		}
+		of.Folder = r.name(of.Source, of.Folder)
 		out = append(out, of)
 	}
 	return out
@@ -152,16 +149,23 @@ func (r *Run) Named(list diag.List) diag.List {
 			d.Hint = strings.Replace(d.Hint, thisRepository, "="+filepath.ToSlash(up)+";", 1)
 		}
 		for _, text := range []*string{&d.Message, &d.Hint} {
-			*text = mounted.ReplaceAllStringFunc(*text, func(file string) string { return r.name("", file) })
+			*text = mounted.ReplaceAllStringFunc(*text, func(file string) string { return r.name(d.Source, file) })
 			*text = atHand.ReplaceAllStringFunc(*text, func(place string) string {
 				parts := atHand.FindStringSubmatch(place)
 				return r.name(parts[3], parts[1]) + parts[2]
 			})
 		}
-		if l, in := r.at(d.Source, d.File); l != nil {
-			d.File, d.BuiltBy, d.Source = l.name(in), r.name(d.Source, d.BuiltBy), ""
-		} else if d.File != "" && d.File != r.file && r.request.Revision != "" {
+		switch isFile := d.File != "" && d.File != r.file; {
+		case r.isHere(d.Source, d.File):
+			builder := r.name(d.Source, d.BuiltBy)
+			if builder != "" && d.Source != "" && r.labelled(d.Source) == nil {
+				builder += " of " + d.Source // only the file is here
+			}
+			d.File, d.BuiltBy, d.Source = r.name(d.Source, d.File), builder, ""
+		case isFile && r.request.Revision != "":
 			d.File = cmp.Or(r.request.RevisionName, r.request.Revision) + ":" + d.File
+		case isFile && !r.IsOne && len(r.Report.Sources) == 1:
+			d.Source = r.Report.Sources[0].URL // other pipelines of the file may read files at hand
 		}
 	}
 	out.Sort()
@@ -171,10 +175,7 @@ func (r *Run) Named(list diag.List) diag.List {
 // renamed returns a text with the names that people know in place of those of files and folders of a source. A name of
 // a finding about no source is one of the first source at hand.
 func (r *Run) renamed(text, label string, names []string) string {
-	if r.labelled(label) == nil {
-		if len(r.locals) == 0 {
-			return text
-		}
+	if label == "" && len(r.locals) > 0 {
 		label = r.locals[0].label
 	}
 	names = slices.SortedFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
@@ -215,31 +216,49 @@ func (r *Run) labelled(label string) *local {
 	return r.locals[i]
 }
 
-// at returns the source from this machine with a file of a source, and its name there. Files of a source that is
-// mounted in that one are below @ and its name. It is nil if the file is not on this machine.
-func (r *Run) at(label, file string) (l *local, in string) {
+// at returns the index of the source with a file of a source, or -1, and its name there. Files of another source that
+// it mounts are below @ and the name of that.
+func (r *Run) at(label, file string) (i int, in string) {
+	if l := r.labelled(label); l != nil {
+		i = l.index
+	} else {
+		i = slices.IndexFunc(r.Report.Sources, func(s gitsync.SourceStatus) bool { return s.Label == label })
+	}
 	mount, rest, _ := strings.Cut(file, "/")
-	for i, of := range r.Pipeline.Spec.Sources {
-		if of.Name != "" && source.MountFolder(of.Name) == mount {
-			return r.local(i), rest
+	name, isMounted := strings.CutPrefix(mount, "@")
+	for n := range r.Pipeline.Spec.Sources {
+		if !isMounted || i >= 0 && n != i { // if nobody knows the source, it can be any
+			continue
+		}
+		if of, found := r.Pipeline.Spec.Mounts(n)[name]; found {
+			return of, rest
 		}
 	}
-	return r.labelled(label), file
+	return i, file
+}
+
+// isHere reports whether a file of a source is on this machine, or the source that builds it is.
+func (r *Run) isHere(label, file string) bool {
+	i, _ := r.at(label, file)
+	return r.local(i) != nil || r.labelled(label) != nil
 }
 
 // name returns the name that people know of a file of a source.
 func (r *Run) name(label, file string) string {
-	name, _ := r.Show(label, file)
-	return name
+	i, in := r.at(label, file)
+	if l := r.local(i); l != nil {
+		return l.name(in)
+	}
+	return file
 }
 
-// Show returns the name that people know of a file of a source, and the label of the source unless the file is on this
-// machine.
+// Show returns the name that people know of a file of a source, and the label of the source unless it is here.
 func (r *Run) Show(label, file string) (name, of string) {
-	if l, in := r.at(label, file); l != nil {
-		return l.name(in), ""
+	name = r.name(label, file)
+	if r.isHere(label, file) {
+		return name, ""
 	}
-	return file, label
+	return name, label
 }
 
 // concerned returns the runs of the pipelines that read something of the paths, and those that are away. It refuses a
@@ -297,7 +316,7 @@ func (r *Run) narrow() {
 		units[u.Name] = units[u.Name] || u.Hierarchy == nil && slices.ContainsFunc(u.Inputs, r.Has)
 	}
 	report.Diags = slices.DeleteFunc(slices.Clone(report.Diags), func(d diag.Diagnostic) bool {
-		if l, _ := r.at(d.Source, d.File); d.File != "" && l != nil {
+		if d.File != "" && r.isHere(d.Source, d.File) {
 			return !r.isBelow(d.Source, d.File) && (d.BuiltBy == "" || !r.isBelow(d.Source, d.BuiltBy))
 		}
 		return len(d.Units) > 0 && !slices.ContainsFunc(d.Units, func(name string) bool { return units[name] })
@@ -344,8 +363,8 @@ func (r *Run) readsAny(p place) bool {
 			}
 		}
 		isBelow := func(label, file string) bool {
-			of, name := r.at(label, file)
-			return of == l && pipeline.Within(in, name)
+			i, name := r.at(label, file)
+			return i == l.index && pipeline.Within(in, name)
 		}
 		if slices.ContainsFunc(r.Report.Kept, func(f manifest.File) bool { return isBelow(f.Source, f.Path) }) ||
 			slices.ContainsFunc(r.Report.Diags, func(d diag.Diagnostic) bool { return isBelow(d.Source, d.File) }) {
@@ -373,7 +392,8 @@ func (r *Run) namesPart() bool {
 
 // isBelow reports whether a file of a source is at or below one of the paths.
 func (r *Run) isBelow(label, file string) bool {
-	l, in := r.at(label, file)
+	i, in := r.at(label, file)
+	l := r.local(i)
 	return l != nil && l.tree.holds(in)
 }
 

@@ -340,7 +340,10 @@ func (r *Run) Hidden() (n int) {
 }
 
 // Text returns the text of an input file by the name that people know, or nil, for a printer to quote.
-func (r *Run) Text(_, file string) []byte {
+func (r *Run) Text(label, file string) []byte {
+	if label != "" {
+		return nil // it is elsewhere
+	}
 	for _, l := range r.locals {
 		if text := l.text(file); text != nil {
 			return text

@@ -115,6 +115,9 @@ func (s *session) replace(ctx context.Context, spec *pipeline.Spec, name string,
 	}
 	i := sourceOf(spec, name)
 	t := &workTree{top: at, isRepo: checkout.Top(at) == at}
+	if n := slices.IndexFunc(s.trees, func(t *workTree) bool { return t.top == at }); n >= 0 {
+		t = s.trees[n] // with the paths that are in it
+	}
 	if i < 0 || s.file == "" {
 		i = len(spec.Sources)
 		alias := fmt.Sprintf("source-%d", i)

@@ -73,12 +73,11 @@ func (p *printer) line(depth int, format string, args ...any) {
 // title begins a section.
 func (p *printer) title(text string) { p.b.WriteString("\n" + text + "\n") }
 
-// at returns a place, as far as it is known.
 func (o Object) place() string { return at(o.File, o.Line, o.Source) }
 
 func (f Field) place() string { return at(f.File, f.Line, f.Source) }
 
-// at returns a position: in a file of a source, unless that is empty.
+// at returns a place, as far as it is known.
 func at(file string, line int, source string) string {
 	if file != "" && line > 0 {
 		file += ":" + strconv.Itoa(line)

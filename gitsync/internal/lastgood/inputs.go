@@ -87,13 +87,14 @@ func (in *Inputs) isUndefined(id manifest.ID) bool {
 }
 
 // findDuplicates finds objects that are defined more than once. No definition is used. Of several sources, the one that
-// moved last may have added the second.
+// moved last has probably added one.
 func (in *Inputs) findDuplicates() {
 	for _, group := range in.Objects.Duplicates() {
-		last := slices.MaxFunc(group, func(a, b *manifest.Object) int {
-			return in.Commits[in.SourceOf(a)].Committer.When.Compare(in.Commits[in.SourceOf(b)].Committer.When)
-		})
-		in.Unreadable[group[0].ID] = &Unreadable{Source: in.SourceOf(last)}
+		var sources []int
+		for _, o := range group {
+			sources = append(sources, in.SourceOf(o))
+		}
+		in.Unreadable[group[0].ID] = &Unreadable{Source: in.lastGood.movedLast(sources)}
 	}
 }
 

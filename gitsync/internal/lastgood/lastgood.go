@@ -40,13 +40,14 @@ func NewLastGood(b *branch.Branch, h *source.History, cache *Cache) *LastGood {
 	return out
 }
 
-// Moved returns, of source i and those that it can build from, the one that moved last, of those that moved since the
-// output was rendered; i if none did.
-func (l *LastGood) Moved(i int) int {
-	h := l.history
+// Moved returns the source by which objects of source i became what they are: that one, or one that it can build from.
+func (l *LastGood) Moved(i int) int { return l.movedLast(append([]int{i}, l.history.Mounted(i)...)) }
+
+// movedLast returns the one of some sources that moved last since the output was rendered, or the first if none did.
+func (l *LastGood) movedLast(sources []int) int {
+	h, last := l.history, sources[0]
 	hasMoved := func(n int) bool { return !h.Bases[n].IsZero() && h.Commits[n].Hash != h.Bases[n] }
-	last := i
-	for _, n := range h.Mounted(i) {
+	for _, n := range sources[1:] {
 		if hasMoved(n) && (!hasMoved(last) || h.Commits[n].Committer.When.After(h.Commits[last].Committer.When)) {
 			last = n
 		}

@@ -225,9 +225,9 @@ func (r *Run) at(label, file string) (i int, in string) {
 		i = slices.IndexFunc(r.Report.Sources, func(s gitsync.SourceStatus) bool { return s.Label == label })
 	}
 	mount, rest, _ := strings.Cut(file, "/")
-	name, isMounted := strings.CutPrefix(mount, "@")
+	name, mayBeMounted := strings.CutPrefix(mount, "@")
 	for n := range r.Pipeline.Spec.Sources {
-		if !isMounted || i >= 0 && n != i { // if nobody knows the source, it can be any
+		if !mayBeMounted || i >= 0 && n != i { // if nobody knows the source, it can be any
 			continue
 		}
 		if of, found := r.Pipeline.Spec.Mounts(n)[name]; found {

@@ -171,9 +171,13 @@ func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip sou
 	}
 	s.commits, s.bases = append(s.commits, commit), append(s.bases, last.Base)
 	s.inputs.Sources = append(s.inputs.Sources, publish.Source{URL: url, Ref: ref, Commit: commit})
+	mounts := map[string]int{}
+	for name, n := range p.pipeline.Spec.Mounts(len(p.report.Sources)) {
+		mounts[source.MountFolder(name)] = n
+	}
 	subject, _ := committext.SplitMessage(commit.Message)
 	p.report.Sources = append(p.report.Sources,
 		SourceStatus{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: lastgood.CommitRef(commit).Date,
-			Subject: subject, Stale: stale != nil, Label: src.Label, Mount: p.sources.MountOf(src)})
+			Subject: subject, Stale: stale != nil, Label: src.Label, Mounts: mounts})
 	return nil
 }

@@ -23,18 +23,21 @@ type SourceStatus struct {
 	Stale bool `json:"stale"`
 	// Label is the source in findings about its files. It is empty if there is only one.
 	Label string `json:"-"`
-	// Mount is the folder that its files are in, in findings about what another source builds from them.
-	Mount string `json:"-"`
+	// Mounts are the indices of the sources that it can build from, by the folder that their files are in, in findings.
+	Mounts map[string]int `json:"-"`
 }
 
 // Locate returns the index of the source that the file of a finding about a source is in, or -1, and the name that it
 // has there.
 func Locate(sources []SourceStatus, source, file string) (i int, name string) {
+	i = slices.IndexFunc(sources, func(s SourceStatus) bool { return s.Label == source })
 	mount, rest, _ := strings.Cut(file, "/")
-	if i := slices.IndexFunc(sources, func(s SourceStatus) bool { return s.Mount != "" && s.Mount == mount }); i >= 0 {
-		return i, rest
+	for n, s := range sources {
+		if of, isMounted := s.Mounts[mount]; isMounted && (n == i || i < 0) { // nobody knows the source: it can be any
+			return of, rest
+		}
 	}
-	return slices.IndexFunc(sources, func(s SourceStatus) bool { return s.Label == source }), file
+	return i, file
 }
 
 // OutputStatus is the output branch.

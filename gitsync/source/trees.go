@@ -111,15 +111,6 @@ func MountFolder(name string) string {
 	return "@" + name
 }
 
-// MountOf returns the folder in which a source is mounted in others, or "" if none builds from it.
-func (s *Sources) MountOf(src *Source) string {
-	name := MountFolder(src.Name)
-	if slices.ContainsFunc(s.List, func(of *Source) bool { return of.Mounts[name] == src }) {
-		return name
-	}
-	return ""
-}
-
 // Mount mounts sources in the sources whose custom resources can build from them, according to the pipeline's
 // sourceRefs.
 func (s *Sources) Mount(spec *pipeline.Spec) {

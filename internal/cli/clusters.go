@@ -27,23 +27,26 @@ type clusters struct {
 // severalClusters replaces the findings about objects that many folders define by one for these folders: they are most
 // likely for one cluster each, and were read together.
 func severalClusters(run *dryrun.Run, found diag.List) diag.List {
-	byFolder := map[string]*clusters{}
+	byFolder := map[[2]string]*clusters{} // by source and folder
 	for _, group := range run.Report.Set.Duplicates() {
 		above, folders := apart(group)
 		if len(folders) < 2 {
 			continue
 		}
-		c := byFolder[above]
+		at := [2]string{group[0].Source(), above}
+		c := byFolder[at]
 		if c == nil {
-			c = &clusters{source: group[0].Source(), above: above, folders: map[string]bool{}}
-			byFolder[above] = c
+			c = &clusters{source: at[0], above: above, folders: map[string]bool{}}
+			byFolder[at] = c
 		}
 		maps.Copy(c.folders, folders)
 		c.objects = append(c.objects, group[0].Ref())
 	}
-	for _, above := range slices.Sorted(maps.Keys(byFolder)) {
-		if c := byFolder[above]; len(c.objects) > fewDuplicates {
-			c.above, _ = run.Show(c.source, c.above)
+	for _, at := range slices.SortedFunc(maps.Keys(byFolder), func(a, b [2]string) int {
+		return slices.Compare(a[:], b[:])
+	}) {
+		if c := byFolder[at]; len(c.objects) > fewDuplicates {
+			c.above, c.source = run.Show(c.source, c.above)
 			found = c.replaceIn(found)
 		}
 	}
@@ -55,6 +58,9 @@ func apart(group []*manifest.Object) (above string, folders map[string]bool) {
 	first := strings.Split(group[0].File(), "/")
 	same := len(first) - 1
 	for _, o := range group[1:] {
+		if o.Source() != group[0].Source() {
+			return "", nil
+		}
 		parts := strings.Split(o.File(), "/")
 		for i := range min(same, len(parts)) {
 			if parts[i] != first[i] {
@@ -75,8 +81,8 @@ func apart(group []*manifest.Object) (above string, folders map[string]bool) {
 }
 
 func (c *clusters) replaceIn(found diag.List) diag.List {
-	d := diag.Diagnostic{Severity: diag.Warning, Code: diag.DuplicateObject, File: cmp.Or(c.above, "."),
-		Related: c.objects}
+	d := diag.Diagnostic{Severity: diag.Warning, Code: diag.DuplicateObject, Source: c.source,
+		File: cmp.Or(c.above, "."), Related: c.objects}
 	found = slices.DeleteFunc(slices.Clone(found), func(old diag.Diagnostic) bool {
 		isOne := old.Code == diag.DuplicateObject && slices.Contains(c.objects, old.Object)
 		if isOne && old.Severity == diag.Error {

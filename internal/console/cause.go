@@ -41,13 +41,14 @@ type causeKey struct {
 	diag.Mistake
 }
 
-func (r row) causeKey(d diag.Diagnostic) (key causeKey) {
+// causeKey returns the key of a finding, and the finding with the name that its file has in the repository.
+func (r row) causeKey(d diag.Diagnostic) (key causeKey, of diag.Diagnostic) {
 	if i, file := gitsync.Locate(r.Sources, d.Source, d.File); i >= 0 {
 		key.repository, key.ref = r.Sources[i].URL, r.Sources[i].Ref
 		d.Source, d.File = "", file // pipelines call a source as they like
 	}
 	key.Mistake = d.Mistake()
-	return key
+	return key, d
 }
 
 // causes returns what several pipelines have in common, the most frequent first, and notes it in the rows whose first
@@ -59,7 +60,7 @@ func causes(rows []row) (out []cause) {
 			if d.File == "" || d.Severity == diag.Info {
 				continue
 			}
-			key := r.causeKey(d)
+			key, d := r.causeKey(d)
 			i, isKnown := index[key]
 			if !isKnown {
 				i = len(out)
@@ -81,7 +82,8 @@ func causes(rows []row) (out []cause) {
 	}
 	for i, r := range rows {
 		if len(r.Findings.First) > 0 && r.Summary() != "" {
-			rows[i].Cause = number[r.causeKey(r.Findings.First[0])]
+			key, _ := r.causeKey(r.Findings.First[0])
+			rows[i].Cause = number[key]
 		}
 	}
 	return out

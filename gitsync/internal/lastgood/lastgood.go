@@ -45,14 +45,17 @@ func (l *LastGood) Moved(i int) int { return l.movedLast(append([]int{i}, l.hist
 
 // movedLast returns the one of some sources that moved last since the output was rendered, or the first if none did.
 func (l *LastGood) movedLast(sources []int) int {
-	h, last := l.history, sources[0]
-	hasMoved := func(n int) bool { return !h.Bases[n].IsZero() && h.Commits[n].Hash != h.Bases[n] }
+	commits, last := l.history.Commits, sources[0]
 	for _, n := range sources[1:] {
-		if hasMoved(n) && (!hasMoved(last) || h.Commits[n].Committer.When.After(h.Commits[last].Committer.When)) {
+		if l.hasMoved(n) && (!l.hasMoved(last) || commits[n].Committer.When.After(commits[last].Committer.When)) {
 			last = n
 		}
 	}
 	return last
+}
+
+func (l *LastGood) hasMoved(i int) bool {
+	return !l.history.Bases[i].IsZero() && l.history.Commits[i].Hash != l.history.Bases[i]
 }
 
 // Err returns the first error of reading a version. If it is not nil, the render is wrong.

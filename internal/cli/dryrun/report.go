@@ -127,10 +127,10 @@ func (r *Run) lenient(found diag.List) diag.List {
 const thisRepository = "=.;"
 
 // mounted matches the name of a file of a source that is mounted in another one, in a message.
-var mounted = lazyregexp.New(`@[A-Za-z0-9.-]+/[^\s:,;()"]*`)
+var mounted = lazyregexp.New(`\B@[A-Za-z0-9.-]+/[^\s:,;()"]*`)
 
-// atHand matches the place of a file that is at hand, in a message about an object of another source.
-var atHand = lazyregexp.New(`([^\s(]+?)((?::\d+){0,2}) of (\(checkout \d+\))`)
+// atHand matches the place of a file that is at hand, and what built it, in a message about an object of another source.
+var atHand = lazyregexp.New(`([^\s(]+?)((?::\d+){0,2})(?: by ([^\s(]+)( \([^)]+\))?)? of (\(checkout \d+\))`)
 
 // Named returns findings with the names of files that people know.
 func (r *Run) Named(list diag.List) diag.List {
@@ -149,24 +149,25 @@ func (r *Run) Named(list diag.List) diag.List {
 			d.Hint = strings.Replace(d.Hint, thisRepository, "="+filepath.ToSlash(up)+";", 1)
 		}
 		for _, text := range []*string{&d.Message, &d.Hint} {
-			*text = mounted.ReplaceAllStringFunc(*text, func(file string) string { return r.name(d.Source, file) })
+			*text = mounted.ReplaceAllStringFunc(*text, func(file string) string {
+				name, _ := r.mountedName(file)
+				return name
+			})
 			*text = atHand.ReplaceAllStringFunc(*text, func(place string) string {
 				parts := atHand.FindStringSubmatch(place)
-				return r.name(parts[3], parts[1]) + parts[2]
+				builder := ""
+				if parts[3] != "" {
+					builder = " by " + r.name(parts[5], parts[3]) + parts[4]
+				}
+				return r.name(parts[5], parts[1]) + parts[2] + builder
 			})
 		}
-		switch isFile := d.File != "" && d.File != r.file; {
-		case r.isHere(d.Source, d.File):
-			builder := r.name(d.Source, d.BuiltBy)
-			if builder != "" && d.Source != "" && r.labelled(d.Source) == nil {
-				builder += " of " + d.Source // only the file is here
-			}
-			d.File, d.BuiltBy, d.Source = r.name(d.Source, d.File), builder, ""
-		case isFile && r.request.Revision != "":
-			d.File = cmp.Or(r.request.RevisionName, r.request.Revision) + ":" + d.File
-		case isFile && !r.IsOne && len(r.Report.Sources) == 1:
-			d.Source = r.Report.Sources[0].URL // other pipelines of the file may read files at hand
+		name, of := r.Show(d.Source, d.File)
+		builder := r.name(d.Source, d.BuiltBy)
+		if builder != "" && of != d.Source && r.labelled(d.Source) == nil {
+			builder += " of " + d.Source // only the file is here
 		}
+		d.File, d.BuiltBy, d.Source = name, builder, of
 	}
 	out.Sort()
 	return out
@@ -189,7 +190,11 @@ func (r *Run) renamed(text, label string, names []string) string {
 		if i >= 0 {
 			n = len(names[i])
 			folder, isFolder := strings.CutSuffix(names[i], "/")
-			out.WriteString(r.name(label, folder))
+			name, isMounted := r.mountedName(folder)
+			if !isMounted {
+				name = r.name(label, folder)
+			}
+			out.WriteString(name)
 			if isFolder {
 				out.WriteString("/")
 			}
@@ -216,25 +221,13 @@ func (r *Run) labelled(label string) *local {
 	return r.locals[i]
 }
 
-// at returns the index of the source with a file of a source, or -1, and its name there. Files of another source that
-// it mounts are below @ and the name of that.
+// at returns the index of the source with a file of a source, or -1, and its name there.
 func (r *Run) at(label, file string) (i int, in string) {
-	if l := r.labelled(label); l != nil {
-		i = l.index
-	} else {
-		i = slices.IndexFunc(r.Report.Sources, func(s gitsync.SourceStatus) bool { return s.Label == label })
+	i, in = gitsync.Locate(r.Report.Sources, label, file)
+	if l := r.labelled(label); l != nil && i < 0 {
+		i = l.index // the pass was refused before
 	}
-	mount, rest, _ := strings.Cut(file, "/")
-	name, mayBeMounted := strings.CutPrefix(mount, "@")
-	for n := range r.Pipeline.Spec.Sources {
-		if !mayBeMounted || i >= 0 && n != i { // if nobody knows the source, it can be any
-			continue
-		}
-		if of, found := r.Pipeline.Spec.Mounts(n)[name]; found {
-			return of, rest
-		}
-	}
-	return i, file
+	return i, in
 }
 
 // isHere reports whether a file of a source is on this machine, or the source that builds it is.
@@ -252,13 +245,34 @@ func (r *Run) name(label, file string) string {
 	return file
 }
 
-// Show returns the name that people know of a file of a source, and the label of the source unless it is here.
-func (r *Run) Show(label, file string) (name, of string) {
-	name = r.name(label, file)
-	if r.isHere(label, file) {
-		return name, ""
+// mountedName returns the name that people know of a file that looks like one of a mounted source, whatever source
+// mounts it. Other names stay.
+func (r *Run) mountedName(file string) (name string, isMounted bool) {
+	for _, s := range r.Report.Sources {
+		mount, in, _ := strings.Cut(file, "/")
+		if i, found := s.Mounts[mount]; found && r.local(i) != nil {
+			return r.local(i).name(in), true
+		} else if found {
+			return file, true
+		}
 	}
-	return name, label
+	return file, false
+}
+
+// Show returns the name that people know of a file of a source, and the source unless it is here.
+func (r *Run) Show(label, file string) (name, of string) {
+	i, _ := r.at(label, file)
+	_, isMoved := r.moved[i]
+	switch {
+	case r.isHere(label, file):
+		return r.name(label, file), ""
+	case file == "" || file == r.file:
+	case isMoved:
+		return cmp.Or(r.request.RevisionName, r.request.Revision) + ":" + file, label
+	case label == "" && !r.IsOne && len(r.Report.Sources) == 1: // other pipelines of the file may read files at hand
+		return file, r.Report.Sources[0].URL
+	}
+	return file, label
 }
 
 // concerned returns the runs of the pipelines that read something of the paths, and those that are away. It refuses a

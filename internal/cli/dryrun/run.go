@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
@@ -49,6 +50,7 @@ type Run struct {
 	trees   []*workTree // that the paths are in
 	offline bool
 	locals  []*local
+	moved   map[int]repo.Ref // the sources that are not on this machine and stand at the revision
 }
 
 // Do makes the passes that a request asks for, in the order of the pipelines. The caller must call done when it needs
@@ -173,7 +175,12 @@ func (r *Run) readsSource(name string) bool {
 	if !isMounted || r.Report.Reads == nil { // it replaces a source, or the pass was refused before
 		return true
 	}
-	return slices.ContainsFunc(r.locals, func(l *local) bool { return r.Report.Names(l.index, "@"+alias) })
+	for i := range r.Pipeline.Spec.Sources {
+		if r.Report.Names(i, source.MountFolder(alias)) {
+			return true
+		}
+	}
+	return false
 }
 
 // pass makes the pass of the run.
@@ -278,7 +285,7 @@ func (r *Run) findRevision(ctx context.Context, c gitsync.Credentials, options *
 		r.note("%s: %d of %d sources are at other branches or do not have it, and are read as the pipeline says",
 			cmp.Or(r.request.RevisionName, r.request.Revision), n, len(r.Pipeline.Spec.Sources))
 	}
-	options.SourceRefs = heads
+	options.SourceRefs, r.moved = heads, heads
 	return nil
 }
 

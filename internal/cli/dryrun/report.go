@@ -129,7 +129,8 @@ const thisRepository = "=.;"
 // mounted matches the name of a file of a source that is mounted in another one, in a message.
 var mounted = lazyregexp.New(`\B@[A-Za-z0-9.-]+/[^\s:,;()"]*`)
 
-// atHand matches the place of a file that is at hand, and what built it, in a message about an object of another source.
+// atHand matches the place of a file that is at hand, and what built it, in a message about an object of another
+// source.
 var atHand = lazyregexp.New(`([^\s(]+?)((?::\d+){0,2})(?: by ([^\s(]+)( \([^)]+\))?)? of (\(checkout \d+\))`)
 
 // Named returns findings with the names of files that people know.

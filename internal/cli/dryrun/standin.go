@@ -85,8 +85,9 @@ func (s *session) adapt(src *pipeline.Source, t *workTree) {
 	}
 }
 
-// sourceOf returns the index of the source with a name or URL, or -1.
+// sourceOf returns the index of the source with a name or URL, or that sourceRefs give for a custom resource, or -1.
 func sourceOf(spec *pipeline.Spec, name string) int {
+	name = cmp.Or(spec.SourceRefs[name], name)
 	return slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool {
 		return src.Name == name || pipeline.SameRepository(src.URL, name)
 	})

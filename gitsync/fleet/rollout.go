@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // pushLimiter counts the pushes of the last minute, so that no 60 seconds have more of them than max.
@@ -80,7 +78,7 @@ func (p *runner) ahead(other *runner, v view) string {
 	for i := range p.def.Spec.Sources {
 		src := &p.def.Spec.Sources[i]
 		for n := range other.def.Spec.Sources {
-			if !sameSource(src, &other.def.Spec.Sources[n]) || n >= len(other.status.Sources) {
+			if !src.SameRef(other.def.Spec.Sources[n]) || n >= len(other.status.Sources) {
 				continue
 			}
 			if commit := v.commit(src); commit != "" && commit != other.status.Sources[n].Commit {
@@ -89,10 +87,6 @@ func (p *runner) ahead(other *runner, v view) string {
 		}
 	}
 	return ""
-}
-
-func sameSource(a, b *pipeline.Source) bool {
-	return a.Ref == b.Ref && pipeline.SameRepository(a.URL, b.URL)
 }
 
 // short returns an abbreviated commit id.

@@ -66,6 +66,11 @@ func RepositoryAddress(url string) string {
 // SameRepository reports whether two URLs lead to one repository.
 func SameRepository(a, b string) bool { return RepositoryAddress(a) == RepositoryAddress(b) }
 
+// SameRef reports whether two sources read one ref of one repository.
+func (s Source) SameRef(other Source) bool {
+	return s.Ref == other.Ref && SameRepository(s.URL, other.URL)
+}
+
 // Within reports whether inner is outer or below it. Both must be clean and relative.
 func Within(outer, inner string) bool {
 	return outer == "." || inner == outer || strings.HasPrefix(inner, outer+"/")

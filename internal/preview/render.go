@@ -8,7 +8,6 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -61,7 +60,7 @@ func (r *renderer) renderBase(ctx context.Context) (*gitsync.Report, error) {
 func sameBranch(d *fleet.Definition, source int) (out []int) {
 	of := d.Spec.Sources[source]
 	for i, src := range d.Spec.Sources {
-		if src.Ref == of.Ref && pipeline.SameRepository(src.URL, of.URL) {
+		if src.SameRef(of) {
 			out = append(out, i)
 		}
 	}

@@ -249,15 +249,15 @@ func (r *Run) name(label, file string) string {
 // mountedName returns the name that people know of a file that looks like one of a mounted source, whatever source
 // mounts it. Other names stay.
 func (r *Run) mountedName(file string) (name string, isMounted bool) {
+	mount, in, _ := strings.Cut(file, "/")
 	for _, s := range r.Report.Sources {
-		mount, in, _ := strings.Cut(file, "/")
-		if i, found := s.Mounts[mount]; found && r.local(i) != nil {
-			return r.local(i).name(in), true
-		} else if found {
-			return file, true
+		i, found := s.Mounts[mount]
+		if l := r.local(i); found && l != nil {
+			return l.name(in), true
 		}
+		isMounted = isMounted || found
 	}
-	return file, false
+	return file, isMounted
 }
 
 // Show returns the name that people know of a file of a source, and the source unless it is here.

@@ -274,7 +274,9 @@ func (r *Run) findRevision(ctx context.Context, c gitsync.Credentials, options *
 		return command.RepositoryError(err, pipeline.Remedy(err))
 	}
 	maps.DeleteFunc(heads, func(i int, _ repo.Ref) bool { // what is at hand is of the ref of its own source
-		return slices.ContainsFunc(r.locals, func(l *local) bool { return r.isSameRepository(l.index, i) })
+		return slices.ContainsFunc(r.locals, func(l *local) bool {
+			return pipeline.SameRepository(r.Pipeline.Spec.Sources[l.index].URL, r.Pipeline.Spec.Sources[i].URL)
+		})
 	})
 	if len(heads)+len(r.locals) == 0 {
 		const hint = "push it; a revision is a branch, a tag, a full commit id, or a name like refs/pull/7/head"
@@ -287,11 +289,6 @@ func (r *Run) findRevision(ctx context.Context, c gitsync.Credentials, options *
 	}
 	options.SourceRefs, r.moved = heads, heads
 	return nil
-}
-
-func (r *Run) isSameRepository(i, n int) bool {
-	all := r.Pipeline.Spec.Sources
-	return pipeline.SameRepository(all[i].URL, all[n].URL)
 }
 
 // dry makes a pass. The files of all sources can be read, as for positions, as long as the session is open.

@@ -100,7 +100,7 @@ func (o others) isRead(of pipeline.Source, folder string) bool {
 
 // reads reports whether a source has a folder of another one.
 func reads(src, of pipeline.Source, folder string) bool {
-	return pipeline.SameRepository(src.URL, of.URL) && src.Ref == of.Ref &&
+	return src.SameRef(of) &&
 		slices.ContainsFunc(src.Paths, func(in string) bool { return pipeline.Within(path.Clean(in), folder) })
 }
 
